@@ -1,0 +1,64 @@
+"""What a suite found: tables and remarks, for people and for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+T = TypeVar("T")
+Cell: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    suite: str
+    sections: list[Section] = field(default_factory=lambda: list[Section]())
+    remarks: list[str] = field(default_factory=lambda: list[str]())
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def show(self, console: Console) -> None:
+        for section in self.sections:
+            table = Table(
+                *section.columns, title=section.title, title_justify="left", box=box.SIMPLE
+            )
+            for row in section.rows:
+                table.add_row(*map(_text, row))
+            console.print(table)
+        for remark in self.remarks:
+            console.print(remark, highlight=False)
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float) or (isinstance(cell, int) and abs(cell) >= 100_000):
+        return f"{cell:.3g}"
+    return str(cell)
+
+
+def tracked(runs: Sequence[T], title: str) -> Iterable[T]:
+    """The runs one by one, with a bar on standard error."""
+    return track(runs, title, console=Console(stderr=True), transient=True)
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Exponent p of y ~ x^p, by least squares on logarithms."""
+    logs = [math.log(value) for value in y]
+    return float(np.polyfit(np.log(np.asarray(x, dtype=np.float64)), logs, 1)[0])

@@ -1,0 +1,136 @@
+"""The claim, its assumptions and the evidence, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from surepath.evidence import Decision
+from surepath.schedule import Bounds, Schedule, Setting, bounds
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The evidence for one action of the plan."""
+
+    level: int
+    action: int
+    estimates: tuple[float, ...]  # of Q* for every action
+    width: float  # every estimate is within this of Q*, on the event the claim rests on
+    margin: float  # lead of the chosen action
+    coverage: float
+    samples: int
+    source: str  # what the estimates came from
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    certified: bool
+    claim: str
+    reason: str  # why it is, or is not, certified
+    delta: float
+    failure: float  # proved bound on the probability that the plan is not optimal
+    assumptions: tuple[str, ...]
+    schedule: Schedule
+    bounds: Bounds | None
+    levels: tuple[Level, ...]
+    schema: int = SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def certify(
+    schedule: Schedule, setting: Setting, decisions: Sequence[Decision], *, sources: str
+) -> Certificate:
+    """What a finished fixed-schedule run proves.
+
+    The schedule alone bounds the failure probability; the decisions can only take the claim away.
+    On the event behind the claim every estimate is within `width` of Q*, so the lead of the best
+    action is at least gap - 2 width or, at a tie, at most 2 width. A lead in between contradicts
+    what was assumed.
+    """
+    proved = bounds(schedule, setting)
+    levels = tuple(_level(d, schedule, setting, proved) for d in decisions)
+    doubtful = [level for level in levels if _contradicts(level, setting)]
+    certified = proved.failure <= setting.delta and not doubtful
+    return Certificate(
+        certified=certified,
+        claim=f"these {len(levels)} actions are optimal with probability at least "
+        f"{1 - setting.delta:g}",
+        reason=_reason(proved, setting, doubtful),
+        delta=setting.delta,
+        failure=proved.failure,
+        assumptions=assumptions(setting, sources),
+        schedule=schedule,
+        bounds=proved,
+        levels=levels,
+    )
+
+
+def _contradicts(level: Level, setting: Setting) -> bool:
+    tie = -math.inf if setting.unique else 2 * level.width
+    return tie < level.margin < setting.gap - 2 * level.width
+
+
+def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
+    ties = "one optimal action in every state" if setting.unique else "ties are allowed"
+    kind = (
+        f"features bounded by {setting.radius:g}"
+        if setting.feature_noise is None
+        else f"features sub-Gaussian with parameter {setting.feature_noise:g} around embeddings "
+        f"of length at most {setting.radius:g}"
+    )
+    return (
+        "every episode starts in the same hidden state, which moves deterministically",
+        "Q* of every level and action is linear in the mean feature of the observation, "
+        f"with weights of norm at most {setting.norm:g} ({sources})",
+        f"suboptimal actions fall short by at least {setting.gap:g} ({sources}); {ties}",
+        f"{kind} in {setting.dimension} dimensions",
+        f"rewards sub-Gaussian with parameter {setting.reward_noise:g}, "
+        "independent between episodes and steps",
+    )
+
+
+def _level(decision: Decision, schedule: Schedule, setting: Setting, proved: Bounds) -> Level:
+    t = proved.tolerance
+    # The three terms of the regression error at the coverage that was measured.
+    width = math.inf
+    if t > 0:
+        bias = math.sqrt(schedule.ridge) * setting.norm
+        width = decision.coverage * (bias + 2 * t * math.sqrt(proved.expansions)) + t
+    return Level(
+        level=decision.level,
+        action=decision.action,
+        estimates=decision.predictions,
+        width=width,
+        margin=decision.margin,
+        coverage=decision.coverage,
+        samples=decision.samples,
+        source="regression",
+    )
+
+
+def _reason(proved: Bounds, setting: Setting, doubtful: Sequence[Level]) -> str:
+    if doubtful:
+        worst = doubtful[0]
+        return (
+            f"the run contradicts the assumed gap of {setting.gap:g}: at level {worst.level} the "
+            f"best action leads by {worst.margin:.4g}, and the estimates are within "
+            f"{worst.width:.4g}; the gap is smaller or the norm is larger than assumed"
+        )
+    if proved.failure <= setting.delta:
+        return f"the schedule bounds the failure probability by {proved.failure:.3g}"
+    if proved.tolerance <= 0:
+        return (
+            "the schedule proves nothing for this gap and norm: the ridge alone can shift an "
+            "estimate by half the gap"
+        )
+    return (
+        f"the schedule bounds the failure probability only by {proved.failure:.3g}, "
+        f"more than delta = {setting.delta:g}: it takes more samples or a smaller ridge"
+    )

@@ -1,0 +1,264 @@
+"""The command line: `surepath learn`, `problems`, `bound` and `bench`.
+
+Exit codes: 0 certified (or done, where nothing is certified), 1 finished without a certificate,
+2 bad input.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from surepath import bench as benches
+from surepath import tables
+from surepath.api import SCHEDULES, learn, plan_task
+from surepath.errors import InputError, SurepathError
+from surepath.problems import factory, make, problems
+from surepath.schedule import Setting
+from surepath.system import System
+from surepath.validate import nearest
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Find the exact best action sequence of a system that can be reset, with a certificate.",
+)
+out = Console(width=None if sys.stdout.isatty() else 110)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ScheduleName(StrEnum):
+    paper = "paper"
+    tight = "tight"
+
+
+def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn what surepath refuses into a readable message and exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except InputError as error:
+            lines = (f"error: {error.what}", f"  got: {error.got}", f"  do:  {error.remedy}")
+            typer.echo("\n".join(lines), err=True)
+        except SurepathError as error:
+            typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2)
+
+    return run
+
+
+Parameters = Annotated[
+    list[str] | None, typer.Option("-p", "--param", help="A parameter as name=value; repeatable.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+@app.command("learn")
+@reports_errors
+def learn_command(
+    env: Annotated[str, typer.Argument(help="A built-in problem, or your own as module:factory.")],
+    param: Parameters = None,
+    schedule: Annotated[
+        ScheduleName, typer.Option(help="How much to sample.")
+    ] = ScheduleName.tight,
+    horizon: Annotated[int | None, typer.Option(help="Default: the system's.")] = None,
+    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
+    gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
+    norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most episodes to spend.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Write the result to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the evidence into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a system's best action sequence and show the evidence."""
+    system = _system(env, param)
+    result = learn(
+        system,
+        horizon,
+        schedule=schedule.value,
+        delta=delta,
+        gap=gap,
+        norm=norm,
+        budget=budget,
+        seed=seed,
+        progress=not as_json,
+    )
+    if save is not None:
+        result.save(save)
+    if plot is not None:
+        result.plot().savefig(plot, dpi=110)
+    if as_json:
+        typer.echo(result.to_json())
+    else:
+        out.print(tables.result_table(result))
+        out.print(tables.verdict(result, system), highlight=False)
+    raise typer.Exit(0 if result.certified else 1)
+
+
+@app.command("problems")
+@reports_errors
+def problems_command(as_json: AsJson = False) -> None:
+    """List the built-in problems and their parameters."""
+    listing = {
+        name: {
+            "about": about,
+            "parameters": {
+                key: parameter.default
+                for key, parameter in inspect.signature(factory(name)).parameters.items()
+            },
+        }
+        for name, about in problems().items()
+    }
+    if as_json:
+        typer.echo(json.dumps(listing))
+        return
+    table = Table("problem", "what it is", "parameters (-p name=value)", show_lines=True)
+    for name, entry in listing.items():
+        parameters = " ".join(f"{key}={value}" for key, value in entry["parameters"].items())
+        table.add_row(name, entry["about"], parameters)
+    out.print(table)
+
+
+@app.command("bound")
+@reports_errors
+def bound_command(
+    problem: Annotated[
+        str | None, typer.Argument(help="A built-in problem; or give the quantities yourself.")
+    ] = None,
+    param: Parameters = None,
+    horizon: Annotated[int | None, typer.Option()] = None,
+    actions: Annotated[int | None, typer.Option()] = None,
+    dimension: Annotated[int | None, typer.Option(help="Of the features.")] = None,
+    gap: Annotated[float | None, typer.Option()] = None,
+    norm: Annotated[float | None, typer.Option()] = None,
+    delta: Annotated[float, typer.Option()] = 0.05,
+    latent_dimension: Annotated[
+        int | None, typer.Option(help="Dimension of the span of the embeddings, if known.")
+    ] = None,
+    unique: Annotated[bool, typer.Option(help="One optimal action in every state.")] = False,
+    future: Annotated[int, typer.Option(help="Observations one embedding looks ahead.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """What the fixed schedules ask for at most, and the floor below which nobody can go."""
+    if problem is not None:
+        system = make(problem, **_parameters(param))
+        setting = plan_task(system, horizon, gap=gap, norm=norm, delta=delta).setting
+        assert setting is not None  # a named schedule always has one
+        floor = tables.floor_of(system, delta) if horizon is None else None
+    else:
+        quantities = {
+            "horizon": horizon,
+            "actions": actions,
+            "dimension": dimension,
+            "gap": gap,
+            "norm": norm,
+        }
+        missing = [name for name, value in quantities.items() if value is None]
+        if missing:
+            raise InputError(
+                f"a bound needs {', '.join(missing)}",
+                got=", ".join(f"{name}={value}" for name, value in quantities.items()),
+                remedy="Give "
+                + " ".join(f"--{name} ..." for name in missing)
+                + ", or name a built-in problem.",
+            )
+        setting = Setting(
+            horizon=horizon or 0,
+            n_actions=actions or 0,
+            dimension=dimension or 0,
+            gap=gap or 0.0,
+            norm=norm or 0.0,
+            delta=delta,
+            latent_dimension=latent_dimension,
+            unique=unique,
+            future=future,
+        )
+        floor = None
+    rows = {name: choose(setting) for name, choose in SCHEDULES.items()}
+    if as_json:
+        typer.echo(tables.bounds_json(setting, rows, floor))
+        return
+    out.print(tables.bounds_table(setting, rows))
+    if floor is not None:
+        out.print(
+            f"No learner that is right with probability {1 - delta:g} needs fewer than "
+            f"{floor.episodes:.4g} episodes on average (information-theoretic floor).",
+            highlight=False,
+        )
+
+
+@app.command("bench")
+@reports_errors
+def bench_command(
+    suite: Annotated[str, typer.Argument(help="Which suite to run.")],
+    as_json: AsJson = False,
+) -> None:
+    """Run a benchmark suite and print its tables."""
+    if suite not in benches.SUITES:
+        raise InputError(
+            f"there is no benchmark suite {suite!r}",
+            got=repr(suite),
+            remedy=nearest(suite, benches.SUITES),
+        )
+    report = benches.SUITES[suite]()
+    if as_json:
+        typer.echo(json.dumps(report.to_dict()))
+    else:
+        report.show(out)
+
+
+def _system(name: str, param: list[str] | None) -> System:
+    """A built-in problem by name, or what the user's own factory returns."""
+    parameters = _parameters(param)
+    if ":" not in name:
+        return make(name, **parameters)
+    module_name, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))  # so that a file of the current folder can be named
+    try:
+        build = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"the system {name!r} cannot be loaded",
+            got=str(error),
+            remedy="Name it as module:factory, with the module on the Python path or in this "
+            "folder.",
+        ) from error
+    finally:
+        sys.path.pop(0)
+    return build(**parameters)
+
+
+def _parameters(param: list[str] | None) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for text in param or ():
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise InputError(
+                "a parameter is name=value",
+                got=escape(text),
+                remedy="Write for example -p horizon=20.",
+            )
+        try:
+            parameters[name.replace("-", "_")] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            parameters[name.replace("-", "_")] = value
+    return parameters

@@ -1,0 +1,31 @@
+"""The few ways surepath refuses: every message says what is wrong, what was found and what to do."""
+
+from __future__ import annotations
+
+
+class SurepathError(Exception):
+    """Base of every error surepath raises on purpose."""
+
+
+class InputError(SurepathError, ValueError):
+    """Something the caller gave cannot be used; nothing was run and nothing was recorded."""
+
+    def __init__(self, what: str, *, got: object, remedy: str) -> None:
+        self.what = what
+        self.got = got
+        self.remedy = remedy
+        super().__init__(f"{what}. Got: {got}. {remedy}")
+
+
+class NumericalError(SurepathError, ArithmeticError):
+    """Double precision does not carry the requested computation; says which and how far off."""
+
+
+class MissingExtraError(SurepathError, ImportError):
+    """An optional dependency is needed; the message names the extra that installs it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed. "
+            f"Install it with: pip install 'surepath[{extra}]'"
+        )

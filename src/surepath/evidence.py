@@ -1,0 +1,47 @@
+"""What a run has to show for itself: what it cost, and what each decision rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a run cost, and where. Levels are counted from 0."""
+
+    n_actions: int
+    expansions: list[int]  # by level: nodes that were not covered, all actions tried
+    covered: list[int]  # by level: covered visits of Compute-V*
+    rounds: int = 0  # of the main loop
+    nodes: int = 0  # distinct prefixes sampled
+    feature_batches: int = 0  # embeddings sampled
+    reward_batches: int = 0  # reward means sampled
+    episodes: int = 0
+    steps: int = 0
+
+    @property
+    def alpha(self) -> int:
+        """Covered (good) visits: the paper's alpha, summed over rounds."""
+        return sum(self.covered)
+
+    @property
+    def beta(self) -> int:
+        """Actions tried at uncovered (bad) nodes: the paper's beta, summed over rounds."""
+        return self.n_actions * sum(self.expansions)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one level of a plan rests on."""
+
+    level: int
+    action: int
+    predictions: tuple[float, ...]  # estimated Q of every action
+    coverage: float  # of the embedding by the stored ones
+    samples: int  # readings behind the embedding
+
+    @property
+    def margin(self) -> float:
+        """How far the chosen action leads the next one; infinite when there is no other."""
+        others = [q for a, q in enumerate(self.predictions) if a != self.action]
+        return self.predictions[self.action] - max(others, default=float("-inf"))

@@ -1,0 +1,160 @@
+"""What is averaged over observations: psi, behind one small protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.errors import InputError
+from surepath.system import Counts, FloatArray, Moments, Sample
+from surepath.validate import nearest, whole
+
+FeatureFunction: TypeAlias = Callable[[NDArray[Any]], FloatArray]
+"""psi on a batch: observations [n, ...] to features [n, d]."""
+
+
+class Features(Protocol):
+    """A feature map; its mean over a sample is an unbiased estimate of the embedding."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def radius(self) -> float | None:
+        """A bound on ||psi||, or None when there is none."""
+
+    @property
+    def statistics(self) -> tuple[type, ...]:
+        """The sufficient statistics from which the mean can be had exactly."""
+
+    def mean(self, sample: Sample) -> FloatArray:
+        """Average feature of the sample, [d]."""
+        ...
+
+
+class OneHot:
+    """Discrete observations 0 .. n - 1 as unit vectors."""
+
+    radius = 1.0
+    statistics = (Counts,)
+
+    def __init__(self, n_observations: int) -> None:
+        self.dimension = whole("n_observations", n_observations, least=1)
+
+    def mean(self, sample: Sample) -> FloatArray:
+        if isinstance(sample, Counts):
+            return sample.counts / sample.counts.sum()
+        values = _raw(sample, self)
+        if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
+            raise InputError(
+                "one-hot features need one whole number per observation",
+                got=f"observations of shape {values.shape[1:]} and type {values.dtype}",
+                remedy='Use features="linear" or a function for real-valued observations.',
+            )
+        if values.min() < 0 or values.max() >= self.dimension:
+            raise InputError(
+                f"discrete observations are 0 .. {self.dimension - 1}",
+                got=f"values from {values.min()} to {values.max()}",
+                remedy="Raise the number of observations the system declares.",
+            )
+        return np.bincount(values, minlength=self.dimension) / len(values)
+
+
+class Linear:
+    """Real observations as they are, flattened."""
+
+    radius = None
+    statistics = (Moments,)
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = whole("dimension", dimension, least=1)
+
+    def mean(self, sample: Sample) -> FloatArray:
+        if isinstance(sample, Moments):
+            return sample.mean
+        values = _raw(sample, self)
+        return _checked(values.reshape(len(values), -1), len(values), self.dimension).mean(axis=0)
+
+
+class Custom:
+    """A user's own psi: a function from observations [n, ...] to features [n, d]."""
+
+    statistics = (Counts,)
+
+    def __init__(
+        self, function: FeatureFunction, dimension: int, radius: float | None = None
+    ) -> None:
+        self.function = function
+        self.dimension = whole("dimension", dimension, least=1)
+        self.radius = radius
+
+    def mean(self, sample: Sample) -> FloatArray:
+        if isinstance(sample, Counts):
+            # Any feature of a discrete observation is a sum over its symbols.
+            symbols = self.function(np.arange(len(sample.counts)))
+            table = _checked(symbols, len(sample.counts), self.dimension)
+            return sample.counts @ table / sample.counts.sum()
+        values = _raw(sample, self)
+        return _checked(self.function(values), len(values), self.dimension).mean(axis=0)
+
+
+def _raw(sample: Sample, features: Features) -> NDArray[Any]:
+    if isinstance(sample, Counts | Moments):
+        raise InputError(
+            f"{type(features).__name__} features cannot be computed from a summary",
+            got=type(sample).__name__,
+            remedy="Draw single episodes instead.",
+        )
+    return sample
+
+
+def _checked(values: FloatArray, n: int, dimension: int) -> FloatArray:
+    if values.shape != (n, dimension):
+        raise InputError(
+            f"features of {n} observations must have shape ({n}, {dimension})",
+            got=f"shape {values.shape}",
+            remedy="Return one row of the declared length for every observation.",
+        )
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values).all(axis=1))[0, 0])
+        raise InputError(
+            "features must be finite",
+            got=f"{values[row]} for observation {row} of the batch",
+            remedy="Clean the observations, or the feature function.",
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def resolve(features: object, system: object) -> Features:
+    """The feature map that `features` names for this system."""
+    discrete = getattr(system, "n_observations", None)
+    dimension = getattr(system, "dimension", None)
+    if features == "auto":
+        features = "onehot" if discrete is not None else "linear"
+    if features == "onehot" and discrete is not None:
+        return OneHot(discrete)
+    if features == "linear" and dimension is not None:
+        return Linear(dimension)
+    if features in ("onehot", "linear"):
+        attribute = "n_observations" if features == "onehot" else "dimension"
+        raise InputError(
+            f"{features!r} features need to know the size of an observation",
+            got=f"a {type(system).__name__} without the attribute {attribute!r}",
+            remedy=f"Give the system that attribute, or pass features={features.title()}(n).",
+        )
+    if isinstance(features, str):
+        raise InputError(
+            f"there are no features named {features!r}",
+            got=repr(features),
+            remedy=nearest(features, ("auto", "onehot", "linear")),
+        )
+    if all(hasattr(features, name) for name in ("dimension", "radius", "statistics", "mean")):
+        return features  # type: ignore[return-value]  # checked structurally
+    raise InputError(
+        "features must be a name or a feature map",
+        got=repr(features),
+        remedy="Pass 'auto', 'onehot', 'linear', or Custom(function, dimension) for your own.",
+    )

@@ -1,0 +1,254 @@
+"""The one recursion: Algorithms 1 and 2 of Uehara, Sekhari, Lee, Kallus and Sun.
+
+The learner does no input or output: it asks for episodes and is told what they read. Inside it is
+written as the paper writes it, as a recursion, in generators that yield either requests (to be
+answered from outside) or another generator (a call). A small loop keeps the stack of calls, so the
+depth of the recursion is limited by memory only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from surepath.errors import InputError
+from surepath.evidence import Decision, Usage
+from surepath.features import Features
+from surepath.ridge import Ridge
+from surepath.schedule import Schedule, exhaustive_from
+from surepath.system import Actions, FloatArray, Readings, Request, steps_of
+from surepath.trie import Node, Tally
+from surepath.validate import whole
+
+Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
+
+
+class Learner:
+    """EQDP, sans-IO: `ask` for requests, `tell` their readings, until `plan` is there."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_actions: int,
+        features: Features,
+        schedule: Schedule,
+        *,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        largest_batch: int | None = None,
+    ) -> None:
+        self.horizon = whole("horizon", horizon, least=1)
+        self.n_actions = whole("n_actions", n_actions, least=1)
+        self.features = features
+        self.schedule = schedule
+        self.reward_range = reward_range
+        self.usage = Usage(n_actions, [0] * horizon, [0] * horizon)
+        self.plan: tuple[Decision, ...] | None = None
+        self.value: float | None = None  # last estimate of V* at the root
+        self.incumbent: Actions = ()  # greedy actions of the last round, as far as it went
+        self.level = 0  # where the recursion is now
+        self._largest_batch = largest_batch
+        self._exhaustive_from = exhaustive_from(horizon, future=1)
+        self._levels = [
+            Ridge(features.dimension, n_actions, schedule.ridge) for _ in range(horizon)
+        ]
+        self._root = Node()
+        self._calls: list[Process] = [self._main()]
+        self._pending: tuple[Request, ...] = ()
+        self._advance(None)
+
+    # ------------------------------------------------------------ ask and tell
+
+    @property
+    def done(self) -> bool:
+        return self.plan is not None
+
+    def ask(self) -> tuple[Request, ...]:
+        """What to run next; empty when done. Asking twice asks for the same."""
+        return self._pending
+
+    def tell(self, readings: Sequence[Readings]) -> None:
+        """The readings of every request of the last `ask`, in its order."""
+        if len(readings) != len(self._pending):
+            raise InputError(
+                "every request needs its readings",
+                got=f"{len(readings)} answers to {len(self._pending)} requests",
+                remedy="Answer all that ask() returned, in the same order.",
+            )
+        for request, answer in zip(self._pending, readings, strict=True):
+            self._check(request, answer)
+        for request in self._pending:
+            self.usage.episodes += request.count
+            self.usage.steps += request.count * steps_of(request.actions, self.horizon)
+        self._pending = ()
+        self._advance(readings)
+
+    def _advance(self, sent: Any) -> None:
+        """Run until requests are pending or the main loop has returned."""
+        while self._calls:
+            try:
+                step = self._calls[-1].send(sent)
+            except StopIteration as stop:
+                self._calls.pop()
+                sent = stop.value
+                continue
+            if isinstance(step, tuple):
+                self._pending = step
+                return
+            self._calls.append(step)
+            sent = None
+
+    def _check(self, request: Request, answer: Readings) -> None:
+        if answer.actions != request.actions or answer.count != request.count:
+            raise InputError(
+                "readings must come from the actions and the count that were asked for",
+                got=f"{answer.count} episodes of {answer.actions}",
+                remedy=f"Run {request.actions} exactly {request.count} times.",
+            )
+        low, high = self.reward_range
+        for step in request.rewards:
+            mean = answer.reward(step).mean
+            if not low <= mean <= high or not np.isfinite(mean):
+                raise InputError(
+                    f"rewards must lie in [{low:g}, {high:g}]",
+                    got=f"a mean reward of {mean:g} at step {step} of {request.actions}",
+                    remedy="Set reward_range to the system's true range.",
+                )
+
+    # ------------------------------------------------------------ the recursion
+
+    def _main(self) -> Process:
+        """Algorithm 1."""
+        while True:  # line 3
+            self.usage.rounds += 1
+            decisions: list[Decision] = []
+            uncovered: tuple[Node, FloatArray] | None = None
+            node = self._root
+            for level in self._levels:  # line 4
+                x: FloatArray = yield from self._embed(node)  # line 5
+                coverage = level.coverage(x)
+                decisions.append(self._decision(node, level.predict(x), coverage))  # line 6
+                if uncovered is None and coverage > self.schedule.threshold:  # line 11
+                    uncovered = node, x
+                    if self.schedule.pool:
+                        break  # what lies deeper will not be used in this round
+                node = node.child(decisions[-1].action)
+            self.incumbent = tuple(d.action for d in decisions)
+            if uncovered is None:  # line 8
+                self.plan = tuple(decisions)
+                if self.value is None:
+                    self.value = max(decisions[0].predictions)
+                return  # line 9
+            yield from self._expand(*uncovered)  # lines 12 to 17
+
+    def _value(self, node: Node) -> Process:
+        """Algorithm 2, Compute-V*."""
+        if node.level == self.horizon:
+            return 0.0  # nothing is left to collect; the paper leaves this case out
+        if self.schedule.pool and node.value is not None:
+            return node.value
+        self.level = node.level
+        if node.level >= self._exhaustive_from:  # line 2
+            targets: FloatArray = yield from self._try_all(node)  # line 3
+            node.value = float(targets.max())  # line 4
+            return node.value
+        x: FloatArray = yield from self._embed(node)  # line 6
+        level = self._levels[node.level]
+        if level.coverage(x) <= self.schedule.threshold:  # line 7
+            self.usage.covered[node.level] += 1
+            action = int(level.predict(x).argmax())  # line 8
+            reward = yield from self._rewards(node, [action])  # line 9
+            node.value = float(reward[0]) + (yield self._value(node.child(action)))  # line 10
+        else:
+            targets = yield from self._expand(node, x)  # lines 12 to 17
+            node.value = float(targets.max())  # line 18
+        return node.value
+
+    def _expand(self, node: Node, x: FloatArray) -> Process:
+        """Try every action below an uncovered node and store what it taught."""
+        targets: FloatArray = yield from self._try_all(node)
+        # The sub-calls touch deeper levels only, so adding afterwards changes nothing.
+        self._levels[node.level].add(x, targets)  # Alg. 1, lines 14 and 16; Alg. 2, 15 and 17
+        self.usage.expansions[node.level] += 1
+        if node is self._root:
+            self.value = float(targets.max())
+        return targets
+
+    def _try_all(self, node: Node) -> Process:
+        """y_a = r-hat(a) + Compute-V* of the child, for every action."""
+        targets: FloatArray = yield from self._rewards(node, range(self.n_actions))
+        for action in range(self.n_actions):
+            targets[action] += yield self._value(node.child(action))
+        node.targets = targets
+        return targets
+
+    # ------------------------------------------------------------ sampling
+
+    def _embed(self, node: Node) -> Process:
+        """x-hat of the node: fresh at every visit, or once and for all when pooling."""
+        self.level = node.level
+        if self.schedule.pool and node.embedding is not None:
+            return node.embedding
+        self.usage.feature_batches += 1
+        yield from self._collect([node], self.schedule.feature_samples, _features_of)
+        node.embedding = node.features.mean
+        return node.embedding
+
+    def _rewards(self, node: Node, actions: Sequence[int]) -> Process:
+        """r-hat of these actions at the node, likewise; [len(actions)]."""
+        children = [node.child(action) for action in actions]
+        wanted = [c for c in children if not self.schedule.pool or c.reward is None]
+        self.usage.reward_batches += len(wanted)
+        yield from self._collect(wanted, self.schedule.reward_samples, _rewards_of)
+        for child in wanted:
+            child.reward = float(child.rewards.mean)
+        return np.array([child.reward for child in children])
+
+    def _collect(self, nodes: Sequence[Node], target: int, tally_of: Any) -> Process:
+        """Ask until each node's tally holds `target` readings, from scratch unless pooling."""
+        if not self.schedule.pool:
+            for node in nodes:
+                tally_of(node).clear()
+        while missing := [node for node in nodes if tally_of(node).count < target]:
+            requests = tuple(
+                self._request(node, target - tally_of(node).count, tally_of) for node in missing
+            )
+            answers: Sequence[Readings] = yield requests
+            for node, request, answer in zip(missing, requests, answers, strict=True):
+                self._absorb(node, request, answer)
+
+    def _request(self, node: Node, count: int, tally_of: Any) -> Request:
+        if not node.features.count and not node.rewards.count:
+            self.usage.nodes += 1
+        if self._largest_batch is not None:
+            count = min(count, self._largest_batch)
+        h = node.level
+        # An episode that ends at the node reads both what is seen there and the last reward.
+        both = self.schedule.pool
+        observed = h < self.horizon and (both or tally_of is _features_of)
+        rewarded = h > 0 and (both or tally_of is _rewards_of)
+        return Request(node.prefix, count, range(h, h + observed), range(h - 1, h - 1 + rewarded))
+
+    def _absorb(self, node: Node, request: Request, answer: Readings) -> None:
+        for step in request.observations:
+            node.features.add(request.count, self.features.mean(answer.observation(step)))
+        for step in request.rewards:
+            node.rewards.add(request.count, answer.reward(step).mean)
+
+    def _decision(self, node: Node, predictions: FloatArray, coverage: float) -> Decision:
+        return Decision(
+            node.level,
+            int(predictions.argmax()),
+            tuple(predictions.tolist()),
+            coverage,
+            node.features.count,
+        )
+
+
+def _features_of(node: Node) -> Tally:
+    return node.features
+
+
+def _rewards_of(node: Node) -> Tally:
+    return node.rewards

@@ -1,0 +1,54 @@
+"""Built-in problems: systems that know their own optimum, gap and norm."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from surepath.errors import InputError
+from surepath.problems.base import Oracle, Problem
+from surepath.problems.gaussian import gaussian
+from surepath.problems.lock import lock
+from surepath.problems.mixing import mixing
+from surepath.problems.tabular import Tabular, tabular
+from surepath.validate import nearest
+
+_FACTORIES: Mapping[str, Callable[..., Problem[Any]]] = {
+    "tabular": tabular,
+    "gaussian": gaussian,
+    "lock": lock,
+    "mixing": mixing,
+}
+
+__all__ = ["Oracle", "Problem", "Tabular", "factory", "make", "problems"]
+
+
+def problems() -> dict[str, str]:
+    """The built-in problems: name and what each is, in a line."""
+    return {name: (inspect.getdoc(make) or "").split("\n")[0] for name, make in _FACTORIES.items()}
+
+
+def factory(name: str) -> Callable[..., Problem[Any]]:
+    """The function that builds a problem."""
+    if name not in _FACTORIES:
+        raise InputError(
+            f"there is no built-in problem {name!r}",
+            got=repr(name),
+            remedy=nearest(name, _FACTORIES),
+        )
+    return _FACTORIES[name]
+
+
+def make(name: str, **parameters: Any) -> Problem[Any]:
+    """Build a problem by name: `make("lock", horizon=20, actions=4, seed=0)`."""
+    build = factory(name)
+    known = inspect.signature(build).parameters
+    for parameter in parameters:
+        if parameter not in known:
+            raise InputError(
+                f"the problem {name!r} has no parameter {parameter!r}",
+                got=f"{parameter}={parameters[parameter]!r}",
+                remedy=nearest(parameter, known),
+            )
+    return build(**parameters)

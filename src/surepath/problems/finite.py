@@ -1,0 +1,181 @@
+"""Problems with finitely many hidden states: the oracle is backward dynamic programming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from surepath.errors import InputError
+from surepath.problems.base import Oracle, Problem
+from surepath.problems.laws import Bernoulli, Normal, ObservationLaw, RewardLaw
+from surepath.system import FloatArray, IntArray
+
+TIE = 1e-12
+"""Values closer than this are the same value computed twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamics:
+    """A layered deterministic decision process that starts in state 0."""
+
+    transitions: IntArray  # [H, S, A] next state; the last level is never followed
+    rewards: FloatArray  # [H, S, A] reward means
+
+    def values(self) -> FloatArray:
+        """Q*[h, s, a] by backward induction."""
+        q = self.rewards.copy()
+        for h in range(len(q) - 2, -1, -1):
+            q[h] += q[h + 1].max(axis=1)[self.transitions[h]]
+        return q
+
+    def reachable(self) -> list[IntArray]:
+        """The states that some action sequence reaches, by level."""
+        levels = [np.zeros(1, dtype=np.int64)]
+        for h in range(len(self.transitions) - 1):
+            levels.append(np.unique(self.transitions[h, levels[-1]]))
+        return levels
+
+
+class FiniteProblem(Problem[int]):
+    """A finite hidden state; subclasses add what it looks like."""
+
+    def __init__(
+        self, dynamics: Dynamics, embeddings: FloatArray, *, reward_noise: float | None = None
+    ) -> None:
+        self.dynamics = dynamics
+        self.embeddings = embeddings  # [H, S, d]: mean feature of the observation in each state
+        self.horizon, self.n_states, self.n_actions = dynamics.rewards.shape
+        self.dimension = embeddings.shape[2]
+        self.latent_dimension = min(self.n_states, self.dimension)
+        if reward_noise is not None:
+            self.reward_noise = reward_noise
+            self.reward_range = (-np.inf, np.inf)
+        # Laws are asked for at every reading: built once for each (step, state, action).
+        self._reward_laws = [
+            [[self._make_reward_law(float(mean)) for mean in row] for row in level]
+            for level in dynamics.rewards
+        ]
+        self._observation_laws = [
+            [self._make_observation_law(mean) for mean in level] for level in embeddings
+        ]
+
+    def _make_reward_law(self, mean: float) -> RewardLaw:
+        if self.reward_range[0] == -np.inf:
+            return Normal(mean, self.reward_noise)
+        return Bernoulli(mean)
+
+    def _make_observation_law(self, mean: FloatArray) -> ObservationLaw:
+        raise NotImplementedError
+
+    @property
+    def start(self) -> int:
+        return 0
+
+    def move(self, step: int, state: int, action: int) -> int:
+        return int(self.dynamics.transitions[step, state, action])
+
+    def observation_law(self, step: int, state: int) -> ObservationLaw:
+        return self._observation_laws[step][state]
+
+    def reward_law(self, step: int, state: int, action: int) -> RewardLaw:
+        return self._reward_laws[step][state][action]
+
+    @cached_property
+    def q(self) -> FloatArray:
+        return self.dynamics.values()
+
+    def q_values(self, step: int, state: int) -> FloatArray:
+        return self.q[step, state]
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        reachable = self.dynamics.reachable()
+        gaps = np.concatenate(
+            [(q[s].max(axis=1, keepdims=True) - q[s]).ravel() for q, s in zip(self.q, reachable)]
+        )
+        suboptimal = gaps[gaps > TIE]
+        n_states = sum(len(states) for states in reachable)
+        state, actions = 0, []
+        for h in range(self.horizon):
+            actions.append(int(self.q[h, state].argmax()))
+            state = self.move(h, state, actions[-1])
+        return Oracle(
+            actions=tuple(actions),
+            value=float(self.q[0, 0].max()),
+            gap=float(suboptimal.min()) if len(suboptimal) else np.inf,
+            norm=max(self._level_norm(h, states) for h, states in enumerate(reachable)),
+            unique=len(gaps) - len(suboptimal) == n_states,
+            radius=max(
+                float(np.linalg.norm(self.embeddings[h, states], axis=1).max())
+                for h, states in enumerate(reachable)
+            ),
+        )
+
+    def _level_norm(self, level: int, states: IntArray) -> float:
+        """Largest ||theta_a|| of the level: least-norm solution of <theta_a, x(s)> = Q*(s, a)."""
+        x = self.embeddings[level, states]  # [reachable, d]
+        singular = np.linalg.svd(x, compute_uv=False)
+        smallest = float(singular[-1]) if len(states) <= x.shape[1] else 0.0
+        if smallest < 1e-9:
+            raise InputError(
+                f"the mean observations of the {len(states)} states reachable at level {level} are "
+                "not linearly independent, so one observation does not tell these states apart",
+                got=f"smallest singular value {smallest:.2e} at level {level}",
+                remedy="Use a longer future (future=2 or more), or emissions that differ.",
+            )
+        theta = np.linalg.pinv(x) @ self.q[level, states]  # [d, A]
+        return float(np.linalg.norm(theta, axis=0).max())
+
+
+def random_dynamics(
+    horizon: int, states: int, actions: int, gap: float, rng: np.random.Generator
+) -> Dynamics:
+    """Uniform transitions and rewards, given that every state's best action leads by `gap`.
+
+    Drawn level by level from the last: the reward means of a state are redrawn until its best
+    action leads the next one by the gap, given the values of the states that follow.
+    """
+    transitions = rng.integers(states, size=(horizon, states, actions))
+    rewards = np.empty((horizon, states, actions))
+    following = np.zeros(states)
+    for h in range(horizon - 1, -1, -1):
+        for s in range(states):
+            rewards[h, s] = _separated(following[transitions[h, s]], gap, rng)
+        following = (rewards[h] + following[transitions[h]]).max(axis=1)
+    return Dynamics(transitions, rewards)
+
+
+def _separated(following: FloatArray, gap: float, rng: np.random.Generator) -> FloatArray:
+    for _ in range(10_000):
+        rewards = rng.random(len(following))
+        q = np.sort(rewards + following)
+        if len(q) == 1 or q[-1] - q[-2] >= gap:
+            return rewards
+    raise InputError(
+        "no reward means in [0, 1] with that gap were found",
+        got=f"gap={gap} with {len(following)} actions",
+        remedy="Ask for a smaller gap or fewer actions.",
+    )
+
+
+def blend_until(
+    random: FloatArray, ideal: FloatArray, smallest: float, steps: int = 50
+) -> FloatArray:
+    """`random` moved towards `ideal` just far enough that its smallest singular value is `smallest`.
+
+    Bisection: the ideal one must satisfy it, and does when its rows are orthonormal.
+    """
+
+    def satisfied(weight: float) -> bool:
+        blend = (1 - weight) * random + weight * ideal
+        return bool(np.linalg.svd(blend, compute_uv=False)[-1] >= smallest)
+
+    low, high = 0.0, 1.0
+    if satisfied(0.0):
+        return random
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (low, middle) if satisfied(middle) else (middle, high)
+    return (1 - high) * random + high * ideal

@@ -1,0 +1,142 @@
+"""What a run returns: the plan, how sure it is, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surepath.certificate import SCHEMA, Certificate, Level
+from surepath.errors import InputError, MissingExtraError
+from surepath.evidence import Usage
+from surepath.schedule import Bounds, Schedule
+from surepath.system import Actions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    actions: Actions  # the plan, one action a level
+    value: float  # estimate of its expected return; NaN before the first one
+    interval: tuple[float, float]  # holds the optimal value whenever the certificate's event does
+    certificate: Certificate
+    usage: Usage
+
+    @property
+    def certified(self) -> bool:
+        return self.certificate.certified
+
+    @property
+    def episodes(self) -> int:
+        return self.usage.episodes
+
+    @property
+    def steps(self) -> int:
+        return self.usage.steps
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "actions": list(self.actions),
+            "value": self.value,
+            "interval": list(self.interval),
+            "certified": self.certified,
+            "episodes": self.episodes,
+            "steps": self.steps,
+            "usage": asdict(self.usage),
+            "certificate": self.certificate.to_dict(),
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Strict JSON: numbers that JSON does not have (NaN, infinity) are written as null."""
+        return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON; `surepath.load` reads it back."""
+        Path(path).write_text(self.to_json(indent=1) + "\n", encoding="utf-8")
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row a level: action, estimates, width, margin, coverage, samples, expansions."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "table", "to_dataframe") from error
+        rows = [
+            {
+                "level": level.level,
+                "action": level.action,
+                **{f"q{a}": q for a, q in enumerate(level.estimates)},
+                "width": level.width,
+                "margin": level.margin,
+                "coverage": level.coverage,
+                "samples": level.samples,
+                "expansions": self.usage.expansions[level.level],
+            }
+            for level in self.certificate.levels
+        ]
+        return pandas.DataFrame(rows)
+
+    def plot(self) -> Figure:
+        """The evidence per level as a figure: estimates, margins and where the cost went."""
+        from surepath.plotting import plot_result
+
+        return plot_result(self.certificate, self.usage)
+
+
+def load(path: str | Path) -> Result:
+    """A result that `Result.save` wrote."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(
+            f"{path} is not a saved result",
+            got=str(error),
+            remedy="Give a file that result.save(path) wrote.",
+        ) from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+        raise InputError(
+            f"{path} does not hold a result of schema {SCHEMA}",
+            got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+            remedy="Give a file that result.save(path) of this version wrote.",
+        )
+    return _from_dict(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
+
+
+def _from_dict(data: dict[str, Any]) -> Result:
+    certificate = dict(data["certificate"])
+    certificate["assumptions"] = tuple(certificate["assumptions"])
+    certificate["schedule"] = Schedule(**certificate["schedule"])
+    if certificate["bounds"] is not None:
+        certificate["bounds"] = Bounds(**certificate["bounds"])
+    certificate["levels"] = tuple(
+        Level(**{**level, "estimates": tuple(level["estimates"]), **_infinite(level)})
+        for level in certificate["levels"]
+    )
+    low, high = data["interval"]
+    return Result(
+        actions=tuple(data["actions"]),
+        value=math.nan if data["value"] is None else data["value"],
+        interval=(-math.inf if low is None else low, math.inf if high is None else high),
+        certificate=Certificate(**certificate),
+        usage=Usage(**data["usage"]),
+    )
+
+
+def _infinite(level: dict[str, Any]) -> dict[str, float]:
+    """Widths and margins that were infinite when written."""
+    return {name: math.inf for name in ("width", "margin") if level[name] is None}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
+    return value

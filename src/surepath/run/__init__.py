@@ -1,0 +1,1 @@
+"""Carrying out what a learner asks for."""

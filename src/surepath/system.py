@@ -1,0 +1,151 @@
+"""What can be reset and acted on, and what comes back from it.
+
+A *system* starts every episode in the same hidden state and moves deterministically; only its
+observations and rewards are noisy. At time step h the observation o_h is read, the action a_h is
+taken and the reward r_h is received, for h = 0 .. horizon - 1. An episode that runs L actions
+therefore reads o_0 .. o_min(L, horizon - 1) and receives r_0 .. r_(L-1). Every observation read
+costs one *step*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.errors import InputError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+Actions: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Run `actions` from the start, `count` times; only the named time steps will be looked at."""
+
+    actions: Actions
+    count: int
+    observations: range  # time steps whose observations are wanted
+    rewards: range  # time steps whose rewards are wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each discrete observation was read: sufficient for any feature of it."""
+
+    counts: IntArray  # [n_observations]
+
+    @property
+    def count(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and scatter of real vectors: sufficient for Gaussian observations."""
+
+    count: int
+    mean: FloatArray  # [d]
+    scatter: FloatArray  # [d, d], sum of (o - mean)(o - mean)'
+
+
+@dataclass(frozen=True, slots=True)
+class RewardMoments:
+    """Mean and scatter of scalar rewards."""
+
+    count: int
+    mean: float
+    scatter: float  # sum of (r - mean)^2
+
+
+Sample: TypeAlias = NDArray[Any] | Counts | Moments
+"""The observations of one time step: raw values [n, ...] or their sufficient statistic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The exact sufficient statistic of `count` episodes that ran the same actions."""
+
+    actions: Actions
+    count: int
+    observations: Mapping[int, Counts | Moments]  # by time step
+    rewards: Mapping[int, RewardMoments]  # by time step
+
+    def observation(self, step: int) -> Sample:
+        return self.observations[step]
+
+    def reward(self, step: int) -> RewardMoments:
+        return self.rewards[step]
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """Episodes that ran the same actions, as read."""
+
+    actions: Actions  # length L
+    observations: NDArray[Any]  # [n, T, ...], T > every time step that was asked for
+    rewards: FloatArray  # [n, L]
+
+    def __post_init__(self) -> None:
+        if self.observations.ndim < 2 or self.rewards.ndim != 2:
+            raise InputError(
+                "episodes need observations [n, T, ...] and rewards [n, L]",
+                got=f"observations {self.observations.shape}, rewards {self.rewards.shape}",
+                remedy="Put the episode on the first axis and the time step on the second.",
+            )
+        expected = (self.observations.shape[0], len(self.actions))
+        if self.rewards.shape != expected:
+            raise InputError(
+                "there must be one reward for every episode and action",
+                got=f"rewards {self.rewards.shape} for {expected[0]} episodes "
+                f"of {expected[1]} actions",
+                remedy="Return rewards of shape [n, len(actions)].",
+            )
+
+    @property
+    def count(self) -> int:
+        return int(self.rewards.shape[0])
+
+    def observation(self, step: int) -> Sample:
+        return self.observations[:, step]
+
+    def reward(self, step: int) -> RewardMoments:
+        values = self.rewards[:, step]
+        mean = float(values.mean())
+        return RewardMoments(len(values), mean, float(((values - mean) ** 2).sum()))
+
+
+Readings: TypeAlias = Episodes | Summary
+"""What answers a request."""
+
+
+@runtime_checkable
+class System(Protocol):
+    """Anything that can be reset and acted on: three members are enough."""
+
+    @property
+    def horizon(self) -> int: ...
+
+    @property
+    def n_actions(self) -> int: ...
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes: ...
+
+
+@runtime_checkable
+class Summarising(Protocol):
+    """A system that can also draw the sufficient statistic of n episodes at a cost free of n."""
+
+    @property
+    def statistic(self) -> type[Counts | Moments]: ...
+
+    def summarise(self, request: Request, rng: np.random.Generator) -> Summary: ...
+
+
+def steps_of(actions: Sequence[int], horizon: int) -> int:
+    """Steps that one episode of these actions costs: the observations it reads."""
+    return min(len(actions) + 1, horizon)
