@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from surepath.certificate import Certificate, assumptions, certify
 from surepath.errors import InputError
@@ -36,7 +35,7 @@ class Task:
 
 
 def learn(
-    env: System,
+    env: object,
     horizon: int | None = None,
     *,
     features: object = "auto",
@@ -72,19 +71,19 @@ def learn(
         whole("budget", budget, least=1)
     learner = Learner(
         task.horizon,
-        env.n_actions,
+        task.system.n_actions,
         task.features,
         task.schedule,
         reward_range=task.reward_range,
-        largest_batch=None if summarises(env, task.features) else RAW_BATCH,
+        largest_batch=None if summarises(task.system, task.features) else RAW_BATCH,
     )
     with Progress() if progress else nullcontext() as watch:
-        finished = drive(learner, env, seed=seed, budget=budget, watch=watch)
+        finished = drive(learner, task.system, seed=seed, budget=budget, watch=watch)
     return _result(learner, task, delta, finished=finished)
 
 
 def plan_task(
-    env: System,
+    env: object,
     horizon: int | None = None,
     *,
     features: object = "auto",
@@ -139,7 +138,7 @@ def _horizon(env: System, horizon: int | None) -> int:
 
 
 def _gap_and_norm(
-    problem: Problem[Any] | None, gap: float | None, norm: float | None
+    problem: Problem | None, gap: float | None, norm: float | None
 ) -> tuple[float, float, str]:
     if problem is not None and (gap is None or norm is None):
         sources = "from the problem's oracle"

@@ -97,21 +97,23 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
 
 
 def _level(decision: Decision, schedule: Schedule, setting: Setting, proved: Bounds) -> Level:
-    t = proved.tolerance
-    # The three terms of the regression error at the coverage that was measured.
     width = math.inf
-    if t > 0:
-        bias = math.sqrt(schedule.ridge) * setting.norm
-        width = decision.coverage * (bias + 2 * t * math.sqrt(proved.expansions)) + t
+    if proved.tolerance > 0:
+        width = proved.tolerance  # what was tried is a sum of reward means: event (ii)
+        if decision.source == "regression":
+            # The three terms of the regression error, at the coverage that was measured.
+            bias = math.sqrt(schedule.ridge) * setting.norm
+            noise = 2 * proved.tolerance * math.sqrt(proved.expansions)
+            width += decision.coverage * (bias + noise)
     return Level(
         level=decision.level,
         action=decision.action,
-        estimates=decision.predictions,
+        estimates=decision.estimates,
         width=width,
         margin=decision.margin,
         coverage=decision.coverage,
         samples=decision.samples,
-        source="regression",
+        source=decision.source,
     )
 
 

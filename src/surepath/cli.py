@@ -105,7 +105,7 @@ def learn_command(
     if save is not None:
         result.save(save)
     if plot is not None:
-        result.plot().savefig(plot, dpi=110)
+        result.plot().savefig(plot, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
     if as_json:
         typer.echo(result.to_json())
     else:
@@ -118,23 +118,18 @@ def learn_command(
 @reports_errors
 def problems_command(as_json: AsJson = False) -> None:
     """List the built-in problems and their parameters."""
-    listing = {
-        name: {
-            "about": about,
-            "parameters": {
-                key: parameter.default
-                for key, parameter in inspect.signature(factory(name)).parameters.items()
-            },
-        }
-        for name, about in problems().items()
+    about = problems()
+    defaults = {
+        name: {key: p.default for key, p in inspect.signature(factory(name)).parameters.items()}
+        for name in about
     }
     if as_json:
+        listing = {name: {"about": about[name], "parameters": defaults[name]} for name in about}
         typer.echo(json.dumps(listing))
         return
     table = Table("problem", "what it is", "parameters (-p name=value)", show_lines=True)
-    for name, entry in listing.items():
-        parameters = " ".join(f"{key}={value}" for key, value in entry["parameters"].items())
-        table.add_row(name, entry["about"], parameters)
+    for name, parameters in defaults.items():
+        table.add_row(name, about[name], " ".join(f"{k}={v}" for k, v in parameters.items()))
     out.print(table)
 
 

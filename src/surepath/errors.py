@@ -1,4 +1,4 @@
-"""The few ways surepath refuses: every message says what is wrong, what was found and what to do."""
+"""The few ways surepath refuses: each message says what is wrong, what was found, what to do."""
 
 from __future__ import annotations
 

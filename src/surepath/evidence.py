@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(slots=True)
@@ -36,12 +37,13 @@ class Decision:
 
     level: int
     action: int
-    predictions: tuple[float, ...]  # estimated Q of every action
+    estimates: tuple[float, ...]  # of Q*, for every action
     coverage: float  # of the embedding by the stored ones
     samples: int  # readings behind the embedding
+    source: Literal["regression", "expansion"]  # where the estimates come from
 
     @property
     def margin(self) -> float:
         """How far the chosen action leads the next one; infinite when there is no other."""
-        others = [q for a, q in enumerate(self.predictions) if a != self.action]
-        return self.predictions[self.action] - max(others, default=float("-inf"))
+        others = [q for a, q in enumerate(self.estimates) if a != self.action]
+        return self.estimates[self.action] - max(others, default=float("-inf"))

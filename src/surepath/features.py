@@ -29,6 +29,7 @@ class Features(Protocol):
     @property
     def statistics(self) -> tuple[type, ...]:
         """The sufficient statistics from which the mean can be had exactly."""
+        ...
 
     def mean(self, sample: Sample) -> FloatArray:
         """Average feature of the sample, [d]."""

@@ -23,14 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import inf, sqrt
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
-from scipy.sparse import csc_array, hstack
+from scipy.sparse import csc_array
 
 from surepath.errors import InputError, NumericalError
 from surepath.system import FloatArray, IntArray
@@ -39,7 +38,6 @@ Law: TypeAlias = Literal["bernoulli", "gaussian"]
 
 _TIE = 1e-9  # relative to the largest reward: a smaller gap drowns in rounding
 _FINEST = 1e-6  # the finest tolerance that rounding allows at such gaps
-_CUTS_PER_ROUND = 256
 _MAX_ROUNDS = 300
 
 
@@ -64,7 +62,7 @@ class _Graph:
     """A checked problem. The edge (h, s, a) has the number (h S + s) A + a."""
 
     transitions: IntArray  # [H - 1, S, A]
-    rewards: FloatArray  # [H, S, A]
+    rewards: FloatArray  # [H, S, A], zero where unreachable
     reachable: NDArray[np.bool_]  # [H, S]
     start: int
 
@@ -79,7 +77,8 @@ class _Graph:
         """The unit flow that leaves each state in proportion to the weights, [H, S, A]."""
         flow = np.where(weights.sum(axis=2, keepdims=True) > 0, weights, 1.0)
         flow /= flow.sum(axis=2, keepdims=True)
-        mass = (np.arange(flow.shape[1]) == self.start).astype(np.float64)
+        mass = np.zeros(flow.shape[1])
+        mass[self.start] = 1.0
         for h, level in enumerate(flow):
             level *= mass[:, None]
             if h < len(self.transitions):
@@ -94,12 +93,12 @@ class _Graph:
             states[h + 1] = moves[states[h], values[h, states[h]].argmax()]
         along = values[np.arange(len(values)), states]
         losses = along.max(axis=1, keepdims=True) - along
-        scale = np.abs(self.rewards).max()
+        tied = (losses <= _TIE * np.abs(self.rewards).max()).sum(axis=1)
         _require(
-            bool((np.count_nonzero(losses <= _TIE * scale, axis=1) == 1).all()),
+            bool((tied == 1).all()),
             "the floor needs a unique best path",
-            got=f"losses {losses.tolist()} for leaving it, by level and action",
-            remedy="Break the tie: with several right answers, this bound does not apply.",
+            got=f"{tied.max()} actions that tie at level {tied.argmax()}",
+            remedy="Break the tie: where several answers are right this bound does not apply.",
         )
         return states, losses
 
@@ -109,12 +108,12 @@ class _Duels:
     """Every other path against the best one; its H edges come first, then the best path's."""
 
     edges: IntArray  # [P, 2H]
-    differs: NDArray[np.bool_]  # [P, 2H], false on edges that both share
-    means: FloatArray  # [P, 2H]
+    room: FloatArray  # [P, 2H], how far a mean can move to close the gap; 0 on shared edges
+    spread: FloatArray  # [P, 2H], the largest variance on the way; 0 on shared edges
     gaps: FloatArray  # [P]
 
     def take(self, rows: IntArray) -> _Duels:
-        return _Duels(self.edges[rows], self.differs[rows], self.means[rows], self.gaps[rows])
+        return _Duels(self.edges[rows], self.room[rows], self.spread[rows], self.gaps[rows])
 
 
 _Closest: TypeAlias = Callable[[_Duels, FloatArray], FloatArray]
@@ -150,19 +149,15 @@ def information_floor(
     max_paths: int = 100_000,
 ) -> Floor:
     """The floor that this module describes, by cutting planes over an enumeration of all paths."""
-    _require(
-        _FINEST <= tolerance < 1, f"tolerance must be in [{_FINEST}, 1)", tolerance, "Try 1e-4."
-    )
+    _require(_FINEST <= tolerance < 1, "tolerance is out of range", tolerance, "Try 1e-4.")
     information = _information(delta)
     graph = _graph(transitions, rewards, start, law, variance)
-    duels = _duels(graph, max_paths)
+    duels = _duels(graph, law, variance, max_paths)
     inner = graph.flow(np.ones_like(graph.rewards))
     if not len(duels.gaps):
         return Floor(0.0, 0.0, 0.0, inner, 0)  # one path only: nothing to learn
-    gaussian = law == "gaussian"
-    closest: _Closest = partial(_gaussian, variance=variance) if gaussian else _bernoulli
-    spread = variance if gaussian else 0.25  # Pinsker: no Bernoulli is harder to tell apart
-    low, edges, slopes = _cheapest(duels, inner, closest, spread)
+    closest = _gaussian if law == "gaussian" else _bernoulli
+    low, edges, slopes = _cheapest(duels, inner, closest)  # 1 / T* is in [low, high]
     high = inf
     for _ in range(_MAX_ROUNDS):
         outer, weights = _master(graph, inner, edges, slopes / low)
@@ -174,8 +169,8 @@ def information_floor(
         # Half-way to the best flow so far no visit is zero, so slopes stay finite; and either the
         # new cuts exclude the outer flow, or the inner value gains half of what is missing.
         trial = (inner + outer) / 2
-        value, *found = _cheapest(duels, trial, closest, spread)
-        edges, slopes = np.vstack([edges, found[0]]), np.vstack([slopes, found[1]])
+        value, more, steeper = _cheapest(duels, trial, closest)
+        edges, slopes = np.vstack([edges, more]), np.vstack([slopes, steeper])
         if value > low:
             low, inner = value, trial
     raise NumericalError(
@@ -213,13 +208,8 @@ def tree_floor(
             remedy="Use information_floor.",
         )
     leaving = losses > 0
-    smallest = float(losses[leaving].min(initial=inf))
-    _require(
-        0 <= gap <= smallest,
-        "gap must be non-negative and hold along the best path",
-        got=f"{gap}, and the smallest gap there is {smallest}",
-        remedy="Promise a smaller gap, or 0 for a learner that is promised none.",
-    )
+    least = float(losses[leaving].min(initial=inf))
+    _require(0 <= gap <= least, f"gap must be in [0, {least}], as here", gap, "Promise less, or 0.")
     rise = losses[leaving] + gap
     means = graph.rewards[np.arange(len(states)), states][leaving]
     if law == "gaussian":
@@ -230,32 +220,30 @@ def tree_floor(
     return _information(delta) * float(visits.sum())
 
 
-def _gaussian(duels: _Duels, visits: FloatArray, variance: float) -> FloatArray:
-    # Lagrange: every mean moves in proportion to 1 / N_e.
-    ease = np.where(duels.differs, 1 / visits[duels.edges], 0.0)
-    return (duels.gaps[:, None] * ease / ease.sum(axis=1, keepdims=True)) ** 2 / (2 * variance)
+def _gaussian(duels: _Duels, visits: FloatArray) -> FloatArray:
+    # Lagrange: every mean moves in proportion to its variance over N_e.
+    ease = duels.spread / visits[duels.edges]
+    move = duels.gaps[:, None] / (visits[duels.edges] * ease.sum(axis=1, keepdims=True))
+    return move**2 * duels.spread / 2
 
 
 def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
     """Minimise sum N kl(m, x) subject to sum (m - x) >= gap, by bisection on the multiplier eta.
 
-    m is what an edge can give up: its failures on the other path, its successes on the best one.
-    Stationarity, N (m - x) = eta x (1 - x), is solved for x in a form that subtracts no close
-    numbers, so that means at or near 0 and 1 need no special case.
+    m is an edge's room: its failures on the other path, its successes on the best one. Stationarity,
+    N (m - x) = eta x (1 - x), is solved for x in a form that subtracts no close numbers, so that
+    means at or near 0 and 1 need no special case.
     """
-    n, means = visits[duels.edges], duels.means
-    half = n.shape[1] // 2
-    m = np.hstack([1 - means[:, :half], means[:, half:]]) * duels.differs
+    n, m = visits[duels.edges], duels.room
 
     def kept(eta: FloatArray) -> FloatArray:
         eta = eta[:, None]
         return 2 * n * m / (n + eta + np.sqrt((n - eta) ** 2 + 4 * n * eta * (1 - m)))
 
-    # Stationarity implies m - x <= eta / 4N and x <= N / eta, and the m add up to the gap plus one
-    # per level where the paths differ: that brackets eta.
-    low = 4 * duels.gaps / np.where(duels.differs, 1 / n, 0.0).sum(axis=1)
-    high = 2 * np.where(duels.differs, n, 0.0).sum(axis=1) / duels.differs.sum(axis=1)
-    while np.any(high - low > 1e-13 * high):
+    # Stationarity implies m - x <= eta spread / N and x <= N / eta, which bracket eta.
+    low = duels.gaps / (duels.spread / n).sum(axis=1)
+    high = (n * (m > 0)).sum(axis=1) / (m.sum(axis=1) - duels.gaps)
+    while np.any(high - low > 1e-11 * high):
         middle = (low + high) / 2
         enough = (m - kept(middle)).sum(axis=1) >= duels.gaps
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
@@ -263,69 +251,63 @@ def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
 
 
 def _cheapest(
-    duels: _Duels, flow: FloatArray, closest: _Closest, variance: float
+    duels: _Duels, flow: FloatArray, closest: _Closest
 ) -> tuple[float, IntArray, FloatArray]:
     """The least cost of an alternative under the flow; edges and slopes of the cheapest cuts."""
     visits = flow.ravel()
-    ease = np.where(duels.differs, 1 / visits[duels.edges], 0.0).sum(axis=1)
-    bound = duels.gaps**2 / (2 * variance * ease)  # on each path's cost: few need the exact one
+    # d(mu, lambda) >= (mu - lambda)^2 / 2 spread bounds every path's cost: few need the exact one.
+    bound = duels.gaps**2 / (2 * (duels.spread / visits[duels.edges]).sum(axis=1))
     order = np.argsort(bound)
-    count = _CUTS_PER_ROUND
+    wanted = count = max(64, np.count_nonzero(visits) // 8)
     while True:
         some = duels.take(order[:count])
         slopes = closest(some, visits)
         costs = (visits[some.edges] * slopes).sum(axis=1)
-        undecided = int(np.searchsorted(bound, costs.min(), sorter=order))
-        if undecided <= count:
+        open_ = int(np.searchsorted(bound, costs.min(), sorter=order))
+        if open_ <= count:
             break
-        count = undecided
-    few = np.argsort(costs)[:_CUTS_PER_ROUND]
+        count = open_
+    few = np.argsort(costs)[:wanted]
     return float(costs[few[0]]), some.edges[few], slopes[few]
-
-
-def _balance(graph: _Graph, inner: FloatArray) -> tuple[csc_array, FloatArray]:
-    """Conservation at every (h, s), for flows in units of a given one: [H S, E] and [H S]."""
-    horizon, n_states, n_actions = inner.shape
-    every, after = np.arange(inner.size), np.arange(graph.transitions.size)
-    heads = (after // (n_states * n_actions) + 1) * n_states + graph.transitions.ravel()
-    nodes = np.concatenate([every // n_actions, heads])
-    edges = np.concatenate([every, after])
-    mass = inner.sum(axis=2).ravel()
-    signs = np.repeat([1.0, -1.0], [len(every), len(after)])
-    scaled = signs * inner.ravel()[edges] / np.where(mass > 0, mass, 1.0)[nodes]
-    matrix = csc_array((scaled, (nodes, edges)), shape=(horizon * n_states, len(every)))
-    return matrix, (np.arange(horizon * n_states) == graph.start).astype(np.float64)
 
 
 def _master(
     graph: _Graph, inner: FloatArray, edges: IntArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The unit flow on which the lowest cut is highest, and the weights of the cuts that bind."""
-    balance, source = _balance(graph, inner)
-    count, used = len(edges), np.flatnonzero(inner)
-    visits = inner.ravel()
-    places = (np.repeat(np.arange(count), edges.shape[1]), edges.ravel())
-    cuts = csc_array(((slopes * visits[edges]).ravel(), places), shape=(count, inner.size))
+    """The smallest flow that lifts every cut to 1, made a unit, and the weights of the cuts."""
+    _, n_states, n_actions = inner.shape
+    visits, level = inner.ravel(), n_states * n_actions
+    used = np.flatnonzero(visits)
+    # Conservation at each state after the first level: what leaves it, less what enters it.
+    leave, enter = np.arange(level, inner.size), np.arange(inner.size - level)
+    heads = enter // level * n_states + graph.transitions.ravel()
+    nodes = np.concatenate([leave // n_actions - n_states, heads])
+    signs = np.repeat([1.0, -1.0], len(leave))
+    columns = np.concatenate([leave, enter])
+    balance = csc_array((signs * visits[columns], (nodes, columns)), shape=(inner.size // n_actions - n_states, inner.size))
+    rows = np.repeat(np.arange(len(edges)), edges.shape[1])
+    cuts = csc_array(((slopes * visits[edges]).ravel(), (rows, edges.ravel())), shape=(len(edges), inner.size))
+    # In units of the inner flow, the solution is of order one throughout.
     result = linprog(
-        np.append(np.zeros(len(used)), -1.0),  # the last variable is the height of the lowest cut
-        A_ub=hstack([-cuts[:, used], np.ones((count, 1))]),
-        b_ub=np.zeros(count),
-        A_eq=hstack([balance[:, used], np.zeros((len(source), 1))]),
-        b_eq=source,
+        np.where(used < level, visits[used], 0.0),
+        A_ub=-cuts[:, used],
+        b_ub=-np.ones(len(edges)),
+        A_eq=balance[:, used],
+        b_eq=np.zeros(balance.shape[0]),
     )
     if not result.success:
         raise NumericalError(f"The linear program of the floor failed: {result.message}")
     flow = np.zeros(inner.size)
-    flow[used] = np.maximum(result.x[:-1], 0.0) * visits[used]
+    flow[used] = np.maximum(result.x, 0.0) * visits[used]
     weights = np.maximum(-result.ineqlin.marginals, 0.0)
     return graph.flow(flow.reshape(inner.shape)), weights / weights.sum()
 
 
-def _duels(graph: _Graph, max_paths: int) -> _Duels:
+def _duels(graph: _Graph, law: Law, variance: float, max_paths: int) -> _Duels:
     horizon, n_states, n_actions = graph.rewards.shape
     _require(
         n_actions**horizon <= max_paths,
-        f"the floor enumerates all paths and max_paths is {max_paths}",
+        f"the floor enumerates all paths, and max_paths is {max_paths}",
         got=f"{n_actions}^{horizon} paths",
         remedy="Shorten the problem, or raise max_paths if time and memory allow.",
     )
@@ -338,41 +320,48 @@ def _duels(graph: _Graph, max_paths: int) -> _Duels:
         paths = np.column_stack([np.repeat(paths, n_actions, axis=0), edges.ravel()])
         states = graph.transitions[h, states].ravel() if h < horizon - 1 else states
     paths = paths[(paths != best).any(axis=1)]
+    differs = np.tile(paths != best, 2)
+    other, along = graph.rewards.ravel()[paths], graph.rewards.ravel()[best]
     edges = np.hstack([paths, np.broadcast_to(best, paths.shape)])
-    means = graph.rewards.ravel()[edges]
-    gaps = (means[:, horizon:] - means[:, :horizon]).sum(axis=1)
-    return _Duels(edges, np.tile(paths != best, 2), means, gaps)
+    gaps = (along - other).sum(axis=1)
+    if law == "gaussian":
+        return _Duels(edges, np.where(differs, inf, 0.0), np.where(differs, variance, 0.0), gaps)
+    room = np.hstack([1 - other, np.broadcast_to(along, paths.shape)]) * differs
+    return _Duels(edges, room, np.where(room < 0.5, room * (1 - room), 0.25), gaps)
 
 
 def _graph(
     transitions: ArrayLike, rewards: ArrayLike, start: int, law: Law, variance: float
 ) -> _Graph:
-    means, moves = np.asarray(rewards, dtype=np.float64), np.asarray(transitions)
+    moves, means = np.asarray(transitions), np.asarray(rewards, dtype=np.float64)
     _require(
         means.ndim == 3 and means.size > 0 and moves.shape == means.shape,
-        "transitions and rewards must be of one shape [levels, states, actions]",
-        got=f"shapes {moves.shape} and {means.shape}",
-        remedy="Give every level the same states and actions; unreachable ones are not read.",
+        "transitions and rewards must share one shape [levels, states, actions]",
+        got=f"{moves.shape} and {means.shape}",
+        remedy="Pad both to the most states of any level; what cannot be reached is not read.",
     )
     horizon, n_states, _ = means.shape
+    _require(0 <= start < n_states, "start must be a state", start, f"Try 0 .. {n_states - 1}.")
+    _require(variance > 0, "variance must be positive", variance, "Try 0.25.")
     _require(
         moves.dtype.kind in "iu" and bool(((moves[:-1] >= 0) & (moves[:-1] < n_states)).all()),
         f"transitions must be whole numbers in 0 .. {n_states - 1}",
-        got=f"{moves.dtype} values {np.unique(moves[:-1]).tolist()}",
-        remedy="Number the states from 0; the last level may hold anything.",
+        got=f"{moves.dtype} from {moves[:-1].min()} to {moves[:-1].max()}",
+        remedy="Number the states from 0; only the last level may hold anything.",
     )
-    _require(0 <= start < n_states, "start must be a state", start, f"Try 0 .. {n_states - 1}.")
     reachable = np.zeros((horizon, n_states), dtype=np.bool_)
     reachable[0, start] = True
     for h in range(horizon - 1):
         reachable[h + 1, moves[h, reachable[h]]] = True
     means = np.where(reachable[:, :, None], means, 0.0)
-    low, high = (0.0, 1.0) if law == "bernoulli" else (-np.finfo(float).max, np.finfo(float).max)
+    ranges = {"bernoulli": (0.0, 1.0), "gaussian": (-1e100, 1e100)}
+    _require(law in ranges, "the law is not known", law, f"Use one of {sorted(ranges)}.")
+    low, high = ranges[law]
     _require(
-        law in ("bernoulli", "gaussian") and bool(((means >= low) & (means <= high)).all()),
+        bool(((means >= low) & (means <= high)).all()),
         f"{law} means must be in [{low}, {high}]",
         got=f"means from {means.min()} to {means.max()}",
-        remedy="Rescale the rewards, or use the Gaussian law.",
+        remedy="Rescale the rewards, or check for values that are not numbers.",
     )
     return _Graph(moves[:-1].astype(np.int64), means, reachable, start)
 

@@ -127,18 +127,18 @@ class Learner:
             node = self._root
             for level in self._levels:  # line 4
                 x: FloatArray = yield from self._embed(node)  # line 5
-                coverage = level.coverage(x)
-                decisions.append(self._decision(node, level.predict(x), coverage))  # line 6
-                if uncovered is None and coverage > self.schedule.threshold:  # line 11
+                decision = self._decide(node, x, level)  # line 6
+                decisions.append(decision)
+                if uncovered is None and not self._is_settled(decision):  # line 11
                     uncovered = node, x
                     if self.schedule.pool:
                         break  # what lies deeper will not be used in this round
-                node = node.child(decisions[-1].action)
+                node = node.child(decision.action)
             self.incumbent = tuple(d.action for d in decisions)
             if uncovered is None:  # line 8
                 self.plan = tuple(decisions)
                 if self.value is None:
-                    self.value = max(decisions[0].predictions)
+                    self.value = max(decisions[0].estimates)
                 return  # line 9
             yield from self._expand(*uncovered)  # lines 12 to 17
 
@@ -236,14 +236,22 @@ class Learner:
         for step in request.rewards:
             node.rewards.add(request.count, answer.reward(step).mean)
 
-    def _decision(self, node: Node, predictions: FloatArray, coverage: float) -> Decision:
+    def _decide(self, node: Node, x: FloatArray, level: Ridge) -> Decision:
+        # When pooling, what an expanded node was told about its actions is kept, and beats any
+        # prediction; without pooling every visit predicts anew, as printed.
+        expanded = self.schedule.pool and node.targets is not None
+        estimates = node.targets if expanded and node.targets is not None else level.predict(x)
         return Decision(
-            node.level,
-            int(predictions.argmax()),
-            tuple(predictions.tolist()),
-            coverage,
-            node.features.count,
+            level=node.level,
+            action=int(estimates.argmax()),
+            estimates=tuple(estimates.tolist()),
+            coverage=level.coverage(x),
+            samples=node.features.count,
+            source="expansion" if expanded else "regression",
         )
+
+    def _is_settled(self, decision: Decision) -> bool:
+        return decision.source == "expansion" or decision.coverage <= self.schedule.threshold
 
 
 def _features_of(node: Node) -> Tally:

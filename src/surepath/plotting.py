@@ -1,5 +1,8 @@
 """Pictures of a result; matplotlib is an extra and imported here only."""
 
+# matplotlib leaves its keyword arguments untyped:
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -113,10 +113,7 @@ def _from_dict(data: dict[str, Any]) -> Result:
     certificate["schedule"] = Schedule(**certificate["schedule"])
     if certificate["bounds"] is not None:
         certificate["bounds"] = Bounds(**certificate["bounds"])
-    certificate["levels"] = tuple(
-        Level(**{**level, "estimates": tuple(level["estimates"]), **_infinite(level)})
-        for level in certificate["levels"]
-    )
+    certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
     low, high = data["interval"]
     return Result(
         actions=tuple(data["actions"]),
@@ -127,9 +124,10 @@ def _from_dict(data: dict[str, Any]) -> Result:
     )
 
 
-def _infinite(level: dict[str, Any]) -> dict[str, float]:
-    """Widths and margins that were infinite when written."""
-    return {name: math.inf for name in ("width", "margin") if level[name] is None}
+def _level(data: dict[str, Any]) -> Level:
+    infinite = {name: math.inf for name in ("width", "margin") if data[name] is None}
+    fields: dict[str, Any] = {**data, **infinite, "estimates": tuple(data["estimates"])}
+    return Level(**fields)
 
 
 def _finite(value: Any) -> Any:

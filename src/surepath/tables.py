@@ -24,7 +24,7 @@ LARGEST_FLOOR = 5_000
 
 def result_table(result: Result) -> Table:
     """One row a level of the plan."""
-    table = Table("level", "action", "estimate", "lead", "width", "coverage", "samples", "expanded")
+    table = Table("level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded")
     for level in result.certificate.levels:
         table.add_row(
             str(level.level),
@@ -33,6 +33,7 @@ def result_table(result: Result) -> Table:
             f"{level.margin:.4f}",
             f"{level.width:.4f}",
             f"{level.coverage:.3f}",
+            level.source,
             f"{level.samples:.3g}",
             str(result.usage.expansions[level.level]),
         )

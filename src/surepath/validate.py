@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -14,39 +15,33 @@ from surepath.system import FloatArray
 def whole(name: str, value: object, *, least: int, most: int | None = None) -> int:
     """`value` as an int of at least `least` and at most `most`."""
     limits = f"at least {least}" if most is None else f"between {least} and {most}"
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | np.integer)
-        or value < least
-        or (most is not None and value > most)
-    ):
-        raise InputError(
-            f"{name} must be a whole number, {limits}",
-            got=repr(value),
-            remedy=f"Set {name} to a whole number {limits}.",
-        )
-    return int(value)
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
+    raise InputError(
+        f"{name} must be a whole number, {limits}",
+        got=repr(value),
+        remedy=f"Set {name} to a whole number {limits}.",
+    )
 
 
 def between(
     name: str, value: object, low: float, high: float, *, closed: tuple[bool, bool] = (False, False)
 ) -> float:
     """`value` as a float inside the interval from `low` to `high`."""
-    left, right = "[" if closed[0] else "(", "]" if closed[1] else ")"
-    interval = f"{left}{low:g}, {high:g}{right}"
-    valid = not isinstance(value, bool) and isinstance(value, int | float | np.number)
-    if valid:
-        number = float(value)  # type: ignore[arg-type]  # narrowed through `valid`
-        valid = (low < number or (closed[0] and low == number)) and (
-            number < high or (closed[1] and number == high)
-        )
-    if not valid:
-        raise InputError(
-            f"{name} must be a number in {interval}",
-            got=repr(value),
-            remedy=f"Set {name} to a number in {interval}.",
-        )
-    return float(value)  # type: ignore[arg-type]  # checked above
+    if not isinstance(value, bool) and isinstance(value, Real):
+        number = float(value)
+        above = number >= low if closed[0] else number > low
+        below = number <= high if closed[1] else number < high
+        if above and below:
+            return number
+    interval = f"{'[' if closed[0] else '('}{low:g}, {high:g}{']' if closed[1] else ')'}"
+    raise InputError(
+        f"{name} must be a number in {interval}",
+        got=repr(value),
+        remedy=f"Set {name} to a number in {interval}.",
+    )
 
 
 def probabilities(name: str, rows: FloatArray) -> FloatArray:

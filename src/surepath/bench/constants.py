@@ -57,7 +57,7 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def instance() -> Problem[int]:
+def instance() -> Problem:
     return tabular(horizon=3, states=3, actions=2, observations=4, gap=0.28, seed=21)
 
 
@@ -98,9 +98,7 @@ COLUMNS = ("schedule", "N'", "expanded", "M", "M'", "episodes", "steps", "bound"
            "optimal")  # fmt: skip
 
 
-def _row(
-    problem: Problem[int], setting: Setting, learner: Learner, reference: int
-) -> tuple[Cell, ...]:
+def _row(problem: Problem, setting: Setting, learner: Learner, reference: int) -> tuple[Cell, ...]:
     most = bounds(learner.schedule, setting)
     return (
         most.expansions,

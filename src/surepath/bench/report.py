@@ -27,8 +27,8 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Report:
     suite: str
-    sections: list[Section] = field(default_factory=lambda: list[Section]())
-    remarks: list[str] = field(default_factory=lambda: list[str]())
+    sections: list[Section] = field(default_factory=list[Section])
+    remarks: list[str] = field(default_factory=list[str])
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

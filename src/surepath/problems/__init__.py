@@ -14,7 +14,7 @@ from surepath.problems.mixing import mixing
 from surepath.problems.tabular import Tabular, tabular
 from surepath.validate import nearest
 
-_FACTORIES: Mapping[str, Callable[..., Problem[Any]]] = {
+_FACTORIES: Mapping[str, Callable[..., Problem]] = {
     "tabular": tabular,
     "gaussian": gaussian,
     "lock": lock,
@@ -29,7 +29,7 @@ def problems() -> dict[str, str]:
     return {name: (inspect.getdoc(make) or "").split("\n")[0] for name, make in _FACTORIES.items()}
 
 
-def factory(name: str) -> Callable[..., Problem[Any]]:
+def factory(name: str) -> Callable[..., Problem]:
     """The function that builds a problem."""
     if name not in _FACTORIES:
         raise InputError(
@@ -40,15 +40,15 @@ def factory(name: str) -> Callable[..., Problem[Any]]:
     return _FACTORIES[name]
 
 
-def make(name: str, **parameters: Any) -> Problem[Any]:
+def make(name: str, **parameters: Any) -> Problem:
     """Build a problem by name: `make("lock", horizon=20, actions=4, seed=0)`."""
     build = factory(name)
     known = inspect.signature(build).parameters
-    for parameter in parameters:
+    for parameter, value in parameters.items():
         if parameter not in known:
             raise InputError(
                 f"the problem {name!r} has no parameter {parameter!r}",
-                got=f"{parameter}={parameters[parameter]!r}",
+                got=f"{parameter}={value!r}",
                 remedy=nearest(parameter, known),
             )
     return build(**parameters)

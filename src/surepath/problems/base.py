@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from surepath.errors import InputError
 from surepath.problems.laws import ObservationLaw, RewardLaw
 from surepath.system import Actions, Counts, Episodes, FloatArray, Moments, Request, Summary
 
-State = TypeVar("State")
+State: TypeAlias = Any
+"""A hidden state: whatever the problem makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Oracle:
     radius: float  # largest ||x_h(s)||
 
 
-class Problem(ABC, Generic[State]):
+class Problem(ABC):
     """A resettable system with a hidden deterministic state and an exact oracle."""
 
     horizon: int
@@ -68,9 +70,13 @@ class Problem(ABC, Generic[State]):
     def q_values(self, step: int, state: State) -> FloatArray:
         """Q*_step(state, .), exact."""
 
-    @property
     @abstractmethod
-    def oracle(self) -> Oracle: ...
+    def solve(self) -> Oracle:
+        """The exact answer, by dynamic programming."""
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        return self.solve()
 
     @property
     def optimum(self) -> tuple[Actions, float]:
@@ -143,3 +149,8 @@ class Problem(ABC, Generic[State]):
                 for h in request.rewards
             },
         )
+
+
+def pseudo_inverse(matrix: FloatArray) -> FloatArray:
+    """Moore-Penrose inverse: theta = pinv(x) q is the least-norm solution of x theta = q."""
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)

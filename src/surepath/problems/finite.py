@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from surepath.errors import InputError
-from surepath.problems.base import Oracle, Problem
+from surepath.problems.base import Oracle, Problem, pseudo_inverse
 from surepath.problems.laws import Bernoulli, Normal, ObservationLaw, RewardLaw
 from surepath.system import FloatArray, IntArray
 
@@ -38,7 +39,7 @@ class Dynamics:
         return levels
 
 
-class FiniteProblem(Problem[int]):
+class FiniteProblem(Problem):
     """A finite hidden state; subclasses add what it looks like."""
 
     def __init__(
@@ -66,8 +67,8 @@ class FiniteProblem(Problem[int]):
             return Normal(mean, self.reward_noise)
         return Bernoulli(mean)
 
-    def _make_observation_law(self, mean: FloatArray) -> ObservationLaw:
-        raise NotImplementedError
+    @abstractmethod
+    def _make_observation_law(self, mean: FloatArray) -> ObservationLaw: ...
 
     @property
     def start(self) -> int:
@@ -89,15 +90,17 @@ class FiniteProblem(Problem[int]):
     def q_values(self, step: int, state: int) -> FloatArray:
         return self.q[step, state]
 
-    @cached_property
-    def oracle(self) -> Oracle:
+    def solve(self) -> Oracle:
         reachable = self.dynamics.reachable()
         gaps = np.concatenate(
-            [(q[s].max(axis=1, keepdims=True) - q[s]).ravel() for q, s in zip(self.q, reachable)]
+            [
+                (q[s].max(axis=1, keepdims=True) - q[s]).ravel()
+                for q, s in zip(self.q, reachable, strict=True)
+            ]
         )
         suboptimal = gaps[gaps > TIE]
         n_states = sum(len(states) for states in reachable)
-        state, actions = 0, []
+        state, actions = 0, list[int]()
         for h in range(self.horizon):
             actions.append(int(self.q[h, state].argmax()))
             state = self.move(h, state, actions[-1])
@@ -125,7 +128,7 @@ class FiniteProblem(Problem[int]):
                 got=f"smallest singular value {smallest:.2e} at level {level}",
                 remedy="Use a longer future (future=2 or more), or emissions that differ.",
             )
-        theta = np.linalg.pinv(x) @ self.q[level, states]  # [d, A]
+        theta = pseudo_inverse(x) @ self.q[level, states]  # [d, A]
         return float(np.linalg.norm(theta, axis=0).max())
 
 
@@ -163,7 +166,7 @@ def _separated(following: FloatArray, gap: float, rng: np.random.Generator) -> F
 def blend_until(
     random: FloatArray, ideal: FloatArray, smallest: float, steps: int = 50
 ) -> FloatArray:
-    """`random` moved towards `ideal` just far enough that its smallest singular value is `smallest`.
+    """`random` moved towards `ideal` until its smallest singular value is at least `smallest`.
 
     Bisection: the ideal one must satisfy it, and does when its rows are orthonormal.
     """

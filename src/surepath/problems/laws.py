@@ -42,7 +42,7 @@ class Categorical:
 
 
 class Gaussian:
-    """A vector with isotropic Gaussian noise; its statistic is a normal mean and Wishart scatter."""
+    """A vector with isotropic Gaussian noise; its statistic: normal mean, Wishart scatter."""
 
     def __init__(self, mean: FloatArray, noise: float) -> None:
         self.mean = mean  # [d]

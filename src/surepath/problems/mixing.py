@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surepath.problems.base import Oracle, Problem
+from surepath.problems.base import Oracle, Problem, pseudo_inverse
 from surepath.problems.laws import Bernoulli, Categorical
 from surepath.problems.tabular import random_emissions
 from surepath.system import FloatArray, IntArray
@@ -47,7 +47,7 @@ class Reactor:
     composition: FloatArray  # [components] at the start; the first mode is 0
 
 
-class Mixing(Problem[Mixture]):
+class Mixing(Problem):
     def __init__(self, reactor: Reactor, emissions: FloatArray) -> None:
         self.reactor = reactor
         self.emissions = emissions  # [H, modes * components, O]
@@ -83,13 +83,12 @@ class Mixing(Problem[Mixture]):
     def q_values(self, step: int, state: Mixture) -> FloatArray:
         return self.weights[step, state.mode] @ state.composition
 
-    @cached_property
-    def oracle(self) -> Oracle:
+    def solve(self) -> Oracle:
         weights = self.weights
         best = weights.min(axis=3).argmax(axis=2)  # [H, modes]: dominates in every component
         leads = np.take_along_axis(weights, best[:, :, None, None], axis=2) - weights
         others = np.arange(self.n_actions) != best[:, :, None]
-        state, actions = self.start, []
+        state, actions = self.start, list[int]()
         for h in range(self.horizon):
             actions.append(int(best[h, state.mode]))
             state = self.move(h, state, actions[-1])
@@ -106,7 +105,8 @@ class Mixing(Problem[Mixture]):
     def _norm(self) -> float:
         by_action = self.weights.transpose(0, 2, 1, 3)  # [H, A, modes, components]
         flat = by_action.reshape(self.horizon, self.n_actions, self.latent_dimension)
-        thetas = [w @ np.linalg.pinv(g).T for w, g in zip(flat, self.emissions, strict=True)]
+        inverse = pseudo_inverse(self.emissions)  # [H, O, modes * components]
+        thetas = np.einsum("haw,how->hao", flat, inverse)
         return float(np.linalg.norm(thetas, axis=2).max())
 
 
@@ -174,7 +174,7 @@ def _dominated_yields(
     # The other actions stay below V* - gap; any yield between 0 and that will do.
     room = np.minimum(1.0, values[:, None] - later - gap)
     yields = room * rng.random((modes, actions, components))
-    best = rng.integers(actions, size=modes)
-    each = np.arange(modes)
-    yields[each, best] = values - later[each, best]
+    for mode in range(modes):
+        best = int(rng.integers(len(later[mode])))
+        yields[mode, best] = values[mode] - later[mode, best]
     return yields, values

@@ -1,0 +1,187 @@
+"""`surepath.learn` and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surepath
+from surepath.features import OneHot
+
+
+class Coin:
+    """A user's own system: one hidden bit that action 1 flips; heads pays."""
+
+    horizon = 3
+    n_actions = 2
+    n_observations = 2
+
+    def rollout(
+        self, actions: tuple[int, ...], n: int, rng: np.random.Generator
+    ) -> surepath.Episodes:
+        bits = [0]
+        for action in actions[: self.horizon - 1]:
+            bits.append(bits[-1] ^ action)
+        noise = rng.random((n, len(bits))) < 0.2
+        observations = (np.array(bits) ^ noise).astype(np.int64)
+        pays = [0.9 if bits[h] ^ action else 0.1 for h, action in enumerate(actions)]
+        rewards = (rng.random((n, len(actions))) < pays).astype(np.float64)
+        return surepath.Episodes(actions, observations, rewards)
+
+
+CUSTOM = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=2000, reward_samples=2000)
+
+
+def test_a_system_of_ones_own_with_a_schedule_of_ones_own() -> None:
+    result = surepath.learn(Coin(), schedule=CUSTOM, seed=1)
+    assert result.actions == (1, 0, 0)
+    assert not result.certified
+    assert "not given" in result.certificate.reason
+    assert result.interval == (0.0, 3.0)
+    assert result.episodes == result.usage.episodes > 0
+
+
+def test_a_schedule_of_ones_own_is_judged_when_gap_and_norm_are_given() -> None:
+    few = surepath.learn(Coin(), schedule=CUSTOM, gap=0.8, norm=4.5)
+    assert not few.certified
+    assert "failure probability" in few.certificate.reason or "proves nothing" in (
+        few.certificate.reason
+    )
+    problem = surepath.make("lock", horizon=3)
+    proved = surepath.learn(problem).certificate.schedule
+    lean = replace(proved, feature_samples=proved.feature_samples // 4, name="my own")
+    sure = surepath.learn(problem, schedule=lean, gap=problem.gap, norm=problem.norm)
+    assert sure.certified
+    assert sure.certificate.failure <= 0.05
+    assert sure.actions == problem.optimum[0]
+
+
+def test_single_episodes_and_summaries_give_the_same_plan() -> None:
+    problem = surepath.make("tabular", horizon=4, states=3, observations=4, gap=0.3, seed=2)
+    schedule = surepath.Schedule(
+        ridge=0.01, threshold=1.0, feature_samples=20_000, reward_samples=20_000
+    )
+
+    class Raw:
+        horizon, n_actions, n_observations = problem.horizon, problem.n_actions, 4
+        rollout = staticmethod(problem.rollout)
+
+    assert surepath.learn(problem, schedule=schedule).actions == problem.optimum[0]
+    assert surepath.learn(Raw(), schedule=schedule).actions == problem.optimum[0]
+
+
+def test_same_seed_same_run_other_seed_other_noise() -> None:
+    problem = surepath.make("lock", horizon=6)
+    first, again, other = (surepath.learn(problem, seed=seed) for seed in (5, 5, 6))
+    assert first == again
+    assert first.value != other.value
+    assert first.actions == other.actions
+
+
+def test_a_budget_ends_the_run_without_a_claim() -> None:
+    problem = surepath.make("lock", horizon=6)
+    result = surepath.learn(problem, budget=10_000_000)
+    assert not result.certified
+    assert result.episodes <= 10_000_000
+    assert len(result.actions) == 6
+    assert "budget ended" in result.certificate.reason
+    with pytest.raises(surepath.InputError, match="nothing to plot"):
+        result.plot()
+
+
+def test_results_survive_a_file(tmp_path: Path) -> None:
+    for budget in (None, 10_000_000):
+        result = surepath.learn(surepath.make("lock", horizon=6), budget=budget)
+        result.save(tmp_path / "result.json")
+        loaded = surepath.load(tmp_path / "result.json")
+        assert loaded.to_json() == result.to_json()
+        assert loaded.certificate == result.certificate
+        assert loaded.interval == result.interval
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"schema": 99}', "\x00"])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(surepath.InputError, match=r"save\(path\)"):
+        surepath.load(path)
+
+
+def test_tables_and_pictures() -> None:
+    result = surepath.learn(surepath.make("lock", horizon=4))
+    frame = result.to_dataframe()
+    assert list(frame["action"]) == list(result.actions)
+    assert {"q0", "q1", "q2", "q3", "width", "margin", "coverage", "samples"} <= set(frame.columns)
+    figure = result.plot()
+    assert len(figure.axes) == 2
+    assert "certified" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"delta": 0.0}, "delta must be a number in"),
+        ({"delta": 1.0}, "delta must be a number in"),
+        ({"horizon": 0}, "horizon must be a whole number"),
+        ({"horizon": 4}, "horizon must be a whole number"),
+        ({}, "gap and norm was not given"),
+        ({"gap": 0.8}, "norm was not given"),
+        ({"norm": 3.0}, "gap was not given"),
+        ({"gap": -1.0, "norm": 3.0}, "gap must be a number in"),
+        ({"schedule": "tigth", "gap": 0.8, "norm": 3.0}, "Did you mean 'tight'"),
+        ({"features": "onehott", "gap": 0.8, "norm": 3.0}, "Did you mean 'onehot'"),
+        ({"features": 3, "gap": 0.8, "norm": 3.0}, "features must be"),
+        ({"features": "linear", "gap": 0.8, "norm": 3.0}, "size of an observation"),
+        ({"budget": 0, "gap": 0.8, "norm": 3.0}, "budget must be"),
+        ({"seed": -1, "gap": 0.8, "norm": 3.0}, "seed must be"),
+        ({"reward_range": (1, 0), "gap": 0.8, "norm": 3.0}, "low < high"),
+    ],
+)
+def test_bad_input_says_what_and_what_to_do(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(surepath.InputError, match=message) as caught:
+        surepath.learn(Coin(), **arguments)  # type: ignore[arg-type]
+    assert caught.value.what
+    assert caught.value.remedy
+
+
+def test_something_that_is_no_system() -> None:
+    with pytest.raises(surepath.InputError, match="env must be a system"):
+        surepath.learn("lock")
+
+
+def test_emissions_that_do_not_tell_states_apart_are_refused_before_anything_runs() -> None:
+    problem = surepath.Tabular.from_arrays(
+        transitions=[[0, 1], [1, 0]],
+        emissions=[[0.5, 0.5], [0.5, 0.5]],
+        rewards=np.full((3, 2, 2), 0.5),
+    )
+    with pytest.raises(surepath.InputError, match=r"level 1.*singular value .* at level 1"):
+        surepath.learn(problem)
+
+
+def test_a_reward_outside_its_range_stops_the_run() -> None:
+    class Rich(Coin):
+        def rollout(
+            self, actions: tuple[int, ...], n: int, rng: np.random.Generator
+        ) -> surepath.Episodes:
+            episodes = super().rollout(actions, n, rng)
+            return surepath.Episodes(actions, episodes.observations, episodes.rewards + 3)
+
+    with pytest.raises(surepath.InputError, match=r"rewards must lie in \[0, 1\].*at step"):
+        surepath.learn(Rich(), schedule=CUSTOM)
+
+
+def test_features_of_ones_own() -> None:
+    def parity(observations: np.ndarray) -> np.ndarray:
+        return np.stack([np.ones(len(observations)), 2.0 * observations - 1], axis=1) / np.sqrt(2)
+
+    features = surepath.Custom(parity, 2, radius=1.0)
+    schedule = surepath.Schedule(
+        ridge=1e-3, threshold=1.0, feature_samples=5000, reward_samples=5000
+    )
+    assert surepath.learn(Coin(), features=features, schedule=schedule).actions == (1, 0, 0)
+    explicit = surepath.learn(Coin(), features=OneHot(2), schedule=schedule)
+    assert explicit.actions == (1, 0, 0)
