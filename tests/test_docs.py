@@ -1,0 +1,48 @@
+"""Every example in the docs runs, and what it says is so."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import surepath
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    result, problem = names["result"], names["problem"]
+    assert isinstance(result, surepath.Result)
+    assert isinstance(problem, surepath.Problem)
+    assert result.actions == problem.optimum[0]
+    assert result.certified
+    assert tuple(round(end, 3) for end in result.interval) == (0.884, 0.916)
+    assert result.certificate.claim in example
+    assert (tmp_path / "result.png").exists()
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_examples_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def test_the_example_system_finds_its_optimum() -> None:
+    module = runpy.run_path(str(ROOT / "examples" / "own_system.py"))
+    schedule = surepath.Schedule(
+        ridge=0.01, threshold=1.0, feature_samples=3000, reward_samples=3000
+    )
+    result = surepath.learn(module["Valve"](), schedule=schedule, seed=3)
+    assert result.actions == (1, 0, 0, 0)
