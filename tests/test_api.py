@@ -52,7 +52,7 @@ def test_a_schedule_of_ones_own_is_judged_when_gap_and_norm_are_given() -> None:
     )
     problem = surepath.make("lock", horizon=3)
     proved = surepath.learn(problem).certificate.schedule
-    lean = replace(proved, feature_samples=proved.feature_samples // 4, name="my own")
+    lean = replace(proved, feature_samples=2 * proved.feature_samples // 3, name="my own")
     sure = surepath.learn(problem, schedule=lean, gap=problem.gap, norm=problem.norm)
     assert sure.certified
     assert sure.certificate.failure <= 0.05

@@ -56,13 +56,13 @@ def certify(
     """
     proved = bounds(schedule, setting)
     levels = tuple(_level(d, schedule, setting, proved) for d in decisions)
-    doubtful = [level for level in levels if _contradicts(level, setting)]
-    certified = proved.failure <= setting.delta and not doubtful
+    refusal = _refusal(decisions, schedule, setting) or _contradiction(levels, setting)
+    certified = proved.failure <= setting.delta and refusal is None
     return Certificate(
         certified=certified,
         claim=f"these {len(levels)} actions are optimal with probability at least "
         f"{1 - setting.delta:g}",
-        reason=_reason(proved, setting, doubtful),
+        reason=refusal or _reason(proved, setting),
         delta=setting.delta,
         failure=proved.failure,
         assumptions=assumptions(setting, sources),
@@ -72,9 +72,33 @@ def certify(
     )
 
 
-def _contradicts(level: Level, setting: Setting) -> bool:
-    tie = -math.inf if setting.unique else 2 * level.width
-    return tie < level.margin < setting.gap - 2 * level.width
+def _refusal(decisions: Sequence[Decision], schedule: Schedule, setting: Setting) -> str | None:
+    """Why these are not the decisions of a run that followed its schedule to the end."""
+    if [decision.level for decision in decisions] != list(range(setting.horizon)):
+        return f"the plan does not have one decision for each of the {setting.horizon} levels"
+    for decision in decisions:
+        covered = decision.source == "expansion" or decision.coverage <= schedule.threshold
+        if not (decision.margin >= 0 and covered and math.isfinite(decision.coverage)):
+            return f"the decision at level {decision.level} is not settled by its estimates"
+        if decision.samples < schedule.feature_samples:
+            return (
+                f"the embedding at level {decision.level} rests on {decision.samples} readings; "
+                f"the schedule asks for {schedule.feature_samples}"
+            )
+    return None
+
+
+def _contradiction(levels: Sequence[Level], setting: Setting) -> str | None:
+    """Where the leads that were found are impossible under what was assumed."""
+    for level in levels:
+        tie = -math.inf if setting.unique else 2 * level.width
+        if tie < level.margin < setting.gap - 2 * level.width:
+            return (
+                f"the run contradicts the assumed gap of {setting.gap:g}: at level {level.level} "
+                f"the best action leads by {level.margin:.4g}, and the estimates are within "
+                f"{level.width:.4g}; the gap is smaller or the norm is larger than assumed"
+            )
+    return None
 
 
 def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
@@ -117,14 +141,7 @@ def _level(decision: Decision, schedule: Schedule, setting: Setting, proved: Bou
     )
 
 
-def _reason(proved: Bounds, setting: Setting, doubtful: Sequence[Level]) -> str:
-    if doubtful:
-        worst = doubtful[0]
-        return (
-            f"the run contradicts the assumed gap of {setting.gap:g}: at level {worst.level} the "
-            f"best action leads by {worst.margin:.4g}, and the estimates are within "
-            f"{worst.width:.4g}; the gap is smaller or the norm is larger than assumed"
-        )
+def _reason(proved: Bounds, setting: Setting) -> str:
     if proved.failure <= setting.delta:
         return f"the schedule bounds the failure probability by {proved.failure:.3g}"
     if proved.tolerance <= 0:

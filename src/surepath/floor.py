@@ -15,8 +15,7 @@ has to find out transitions or sensors as well is no better off: the floor holds
 
 The objective is concave in N, and each alternative lambda bounds it by a linear function, a cut.
 Kelley's method alternates a linear program over the cuts with an exact search for the cheapest
-alternatives. Both ends of the bracket are evaluated outside the linear program, so that its
-tolerances cannot invalidate them.
+alternatives. Both ends of the bracket on T* are computed outside the program, free of its slack.
 """
 
 from __future__ import annotations
@@ -24,21 +23,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from surepath.errors import InputError, NumericalError
 from surepath.system import FloatArray, IntArray
+from surepath.validate import between, nearest, whole
 
 Law: TypeAlias = Literal["bernoulli", "gaussian"]
 
 _TIE = 1e-9  # relative to the largest reward: a smaller gap drowns in rounding
-_FINEST = 1e-6  # the finest tolerance that rounding allows at such gaps
 _MAX_ROUNDS = 300
+_linprog: Callable[..., Any] = linprog  # its published types do not know sparse matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,45 +62,21 @@ class _Graph:
     """A checked problem. The edge (h, s, a) has the number (h S + s) A + a."""
 
     transitions: IntArray  # [H - 1, S, A]
-    rewards: FloatArray  # [H, S, A], zero where unreachable
-    reachable: NDArray[np.bool_]  # [H, S]
+    rewards: FloatArray  # [H, S, A]
     start: int
 
-    def values(self, rewards: FloatArray) -> FloatArray:
-        """Backward induction: the largest total from each edge on, [H, S, A]."""
-        totals = rewards.copy()
-        for h in range(len(totals) - 2, -1, -1):
-            totals[h] += totals[h + 1].max(axis=1)[self.transitions[h]]
-        return totals
-
     def flow(self, weights: FloatArray) -> FloatArray:
-        """The unit flow that leaves each state in proportion to the weights, [H, S, A]."""
-        flow = np.where(weights.sum(axis=2, keepdims=True) > 0, weights, 1.0)
+        """The unit flow [H, S, A] that leaves each state in proportion to the weights [E]."""
+        flow = weights.reshape(self.rewards.shape)
+        flow = np.where(flow.sum(axis=2, keepdims=True) > 0, flow, 1.0)
         flow /= flow.sum(axis=2, keepdims=True)
         mass = np.zeros(flow.shape[1])
         mass[self.start] = 1.0
-        for h, level in enumerate(flow):
-            level *= mass[:, None]
+        for h in range(len(flow)):
+            flow[h] *= mass[:, None]
             if h < len(self.transitions):
-                mass = np.bincount(self.transitions[h].ravel(), level.ravel(), len(mass))
+                mass = np.bincount(self.transitions[h].ravel(), flow[h].ravel(), len(mass))
         return flow
-
-    def best_path(self) -> tuple[IntArray, FloatArray]:
-        """The states of the best path [H], and the loss of first leaving it by an action [H, A]."""
-        values = self.values(self.rewards)
-        states = np.full(len(values), self.start)
-        for h, moves in enumerate(self.transitions):
-            states[h + 1] = moves[states[h], values[h, states[h]].argmax()]
-        along = values[np.arange(len(values)), states]
-        losses = along.max(axis=1, keepdims=True) - along
-        tied = (losses <= _TIE * np.abs(self.rewards).max()).sum(axis=1)
-        _require(
-            bool((tied == 1).all()),
-            "the floor needs a unique best path",
-            got=f"{tied.max()} actions that tie at level {tied.argmax()}",
-            remedy="Break the tie: where several answers are right this bound does not apply.",
-        )
-        return states, losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +84,12 @@ class _Duels:
     """Every other path against the best one; its H edges come first, then the best path's."""
 
     edges: IntArray  # [P, 2H]
-    room: FloatArray  # [P, 2H], how far a mean can move to close the gap; 0 on shared edges
-    spread: FloatArray  # [P, 2H], the largest variance on the way; 0 on shared edges
+    room: FloatArray  # [P, 2H], how far a Bernoulli mean can move to close the gap
+    spread: FloatArray  # [P, 2H], the largest variance on the way; like the room, 0 where shared
     gaps: FloatArray  # [P]
 
     def take(self, rows: IntArray) -> _Duels:
         return _Duels(self.edges[rows], self.room[rows], self.spread[rows], self.gaps[rows])
-
-
-_Closest: TypeAlias = Callable[[_Duels, FloatArray], FloatArray]
-"""(duels, visits [E]) -> d(mu_e, lambda_e) [P, 2H] of the cheapest lambda that closes each gap."""
 
 
 @overload
@@ -125,9 +97,9 @@ def binary_kl(p: float, q: float) -> float: ...
 @overload
 def binary_kl(p: FloatArray, q: FloatArray) -> FloatArray: ...
 def binary_kl(p: float | FloatArray, q: float | FloatArray) -> float | FloatArray:
-    """Relative entropy of Bernoulli(p) from Bernoulli(q); infinite where q rules p out."""
-    left, right = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    divergence = _excess(left, right) + _excess(1 - left, 1 - right)
+    """Relative entropy of Bernoulli(p) from Bernoulli(q), infinite where q rules p out."""
+    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    divergence = _excess(p, q) + _excess(1 - p, 1 - q)
     return divergence if divergence.ndim else float(divergence)
 
 
@@ -135,6 +107,24 @@ def _excess(p: FloatArray, q: FloatArray) -> FloatArray:
     # p log(p / q) + q - p is never negative: adding two of them cancels nothing when q is near p.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > 0, (q - p) - p * np.log1p((q - p) / p), q)
+
+
+def tree_floor(
+    gaps: ArrayLike, *, delta: float = 0.05, variance: float = 0.25, promised: float = 0.0
+) -> float:
+    """The closed form for Gaussian rewards on trees: kl(delta, 1 - delta) sum 2 variance / D^2.
+
+    `gaps` holds, for every edge (h, a) that leaves the best path, the loss D of the best path
+    through it. Raising that one edge by D makes p* no longer best, so it needs kl 2 variance / D^2
+    visits; on a tree an episode leaves p* at most once, so these add up to episodes (where paths
+    can rejoin p*, they do not: use information_floor). A learner that is promised gaps of at least
+    `promised` need only rule out alternatives that keep the promise: D + promised replaces D.
+    """
+    losses = np.asarray(gaps, dtype=np.float64)
+    _require(bool((losses > 0).all()), "gaps must be positive", losses, "Leave out the best path.")
+    variance = between("variance", variance, 0, inf)
+    promised = between("promised", promised, 0, losses.min(initial=inf), closed=(True, True))
+    return _information(delta) * float((2 * variance / (losses + promised) ** 2).sum())
 
 
 def information_floor(
@@ -149,11 +139,12 @@ def information_floor(
     max_paths: int = 100_000,
 ) -> Floor:
     """The floor that this module describes, by cutting planes over an enumeration of all paths."""
-    _require(_FINEST <= tolerance < 1, "tolerance is out of range", tolerance, "Try 1e-4.")
-    information = _information(delta)
-    graph = _graph(transitions, rewards, start, law, variance)
+    _require(law in get_args(Law), "the law is not known", law, nearest(law, get_args(Law)))
+    tolerance = between("tolerance", tolerance, 1e-6, 1, closed=(True, False))
+    variance, information = between("variance", variance, 0, inf), _information(delta)
+    graph = _graph(transitions, rewards, start)
     duels = _duels(graph, law, variance, max_paths)
-    inner = graph.flow(np.ones_like(graph.rewards))
+    inner = graph.flow(np.ones(graph.rewards.size))
     if not len(duels.gaps):
         return Floor(0.0, 0.0, 0.0, inner, 0)  # one path only: nothing to learn
     closest = _gaussian if law == "gaussian" else _bernoulli
@@ -163,76 +154,34 @@ def information_floor(
         outer, weights = _master(graph, inner, edges, slopes / low)
         # Weak duality: a mixture of cuts is a cut, and no flow beats the longest path under it.
         mixture = np.bincount(edges.ravel(), (weights[:, None] * slopes).ravel(), inner.size)
-        high = min(high, float(graph.values(mixture.reshape(inner.shape))[0, start].max()))
+        lengths = mixture[duels.edges].reshape(len(duels.gaps), 2, -1).sum(axis=2)
+        high = max(low, min(high, float(lengths.max())))
         if high <= low * (1 + tolerance):
             return Floor(1 / high, 1 / low, information / high, inner, len(edges))
         # Half-way to the best flow so far no visit is zero, so slopes stay finite; and either the
         # new cuts exclude the outer flow, or the inner value gains half of what is missing.
         trial = (inner + outer) / 2
-        value, more, steeper = _cheapest(duels, trial, closest)
-        edges, slopes = np.vstack([edges, more]), np.vstack([slopes, steeper])
+        value, more_edges, more_slopes = _cheapest(duels, trial, closest)
+        edges, slopes = np.vstack([edges, more_edges]), np.vstack([slopes, more_slopes])
         if value > low:
             low, inner = value, trial
-    raise NumericalError(
-        f"T* is in [{1 / high}, {1 / low}] after {len(edges)} cuts, wider than the tolerance "
-        f"{tolerance}. Ask for a larger one."
-    )
-
-
-def tree_floor(
-    transitions: ArrayLike,  # [H, S, A]
-    rewards: ArrayLike,  # [H, S, A]
-    *,
-    start: int = 0,
-    delta: float = 0.05,
-    law: Law = "bernoulli",
-    variance: float = 0.25,
-    gap: float = 0.0,
-) -> float:
-    """A closed-form floor on the episodes, where the best path once left is never re-entered.
-
-    Raising the one edge that leaves the best path at (h, a) by its loss D makes another path best,
-    so that edge needs kl(delta, 1 - delta) / d(mu, mu + D) visits. An episode leaves the best path
-    at most once, so these visits add up to episodes; Gaussian: kl * sum 2 variance / D^2. A learner
-    that is promised gaps of at least `gap` must only rule out alternatives that keep the promise:
-    raise by D + gap.
-    """
-    graph = _graph(transitions, rewards, start, law, variance)
-    states, losses = graph.best_path()
-    for h, moves in enumerate(graph.transitions):
-        entries = np.count_nonzero(moves[graph.reachable[h]] == states[h + 1])
-        _require(
-            entries == 1,
-            "the closed form needs a best path that no other path re-enters",
-            got=f"{entries} edges into state {states[h + 1]} of level {h + 1}",
-            remedy="Use information_floor.",
-        )
-    leaving = losses > 0
-    least = float(losses[leaving].min(initial=inf))
-    _require(0 <= gap <= least, f"gap must be in [0, {least}], as here", gap, "Promise less, or 0.")
-    rise = losses[leaving] + gap
-    means = graph.rewards[np.arange(len(states)), states][leaving]
-    if law == "gaussian":
-        visits = 2 * variance / rise**2
-    else:  # an edge that would have to rise to 1 or more cannot do it alone: it proves nothing
-        within = means + rise < 1
-        visits = 1 / binary_kl(means[within], (means + rise)[within])
-    return _information(delta) * float(visits.sum())
+    bracket = f"[{1 / high}, {1 / low}] after {len(edges)} cuts"
+    raise NumericalError(f"T* is only known to be in {bracket}. Ask for a larger tolerance.")
 
 
 def _gaussian(duels: _Duels, visits: FloatArray) -> FloatArray:
     # Lagrange: every mean moves in proportion to its variance over N_e.
-    ease = duels.spread / visits[duels.edges]
-    move = duels.gaps[:, None] / (visits[duels.edges] * ease.sum(axis=1, keepdims=True))
-    return move**2 * duels.spread / 2
+    n = visits[duels.edges]
+    force = duels.gaps / (duels.spread / n).sum(axis=1)
+    return (force[:, None] / n) ** 2 * duels.spread / 2
 
 
 def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
     """Minimise sum N kl(m, x) subject to sum (m - x) >= gap, by bisection on the multiplier eta.
 
-    m is an edge's room: its failures on the other path, its successes on the best one. Stationarity,
-    N (m - x) = eta x (1 - x), is solved for x in a form that subtracts no close numbers, so that
-    means at or near 0 and 1 need no special case.
+    m is an edge's room: its failures on the other path, its successes on the best one. Setting the
+    derivative to 0, N (m - x) = eta x (1 - x), is solved for x in a form that subtracts no close
+    numbers, so that means at or near 0 and 1 need no special case.
     """
     n, m = visits[duels.edges], duels.room
 
@@ -240,9 +189,10 @@ def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
         eta = eta[:, None]
         return 2 * n * m / (n + eta + np.sqrt((n - eta) ** 2 + 4 * n * eta * (1 - m)))
 
-    # Stationarity implies m - x <= eta spread / N and x <= N / eta, which bracket eta.
-    low = duels.gaps / (duels.spread / n).sum(axis=1)
-    high = (n * (m > 0)).sum(axis=1) / (m.sum(axis=1) - duels.gaps)
+    # The equation implies m - x <= eta spread / N and x <= N / eta, which bracket eta. The m sum
+    # to the gap plus one per level where the paths differ: the gap can always be closed.
+    low: FloatArray = duels.gaps / (duels.spread / n).sum(axis=1)
+    high: FloatArray = (n * (m > 0)).sum(axis=1) / (m.sum(axis=1) - duels.gaps)
     while np.any(high - low > 1e-11 * high):
         middle = (low + high) / 2
         enough = (m - kept(middle)).sum(axis=1) >= duels.gaps
@@ -251,123 +201,93 @@ def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
 
 
 def _cheapest(
-    duels: _Duels, flow: FloatArray, closest: _Closest
+    duels: _Duels, flow: FloatArray, closest: Callable[[_Duels, FloatArray], FloatArray]
 ) -> tuple[float, IntArray, FloatArray]:
-    """The least cost of an alternative under the flow; edges and slopes of the cheapest cuts."""
+    """The least cost of an alternative under the flow, and the cuts of the cheapest ones."""
     visits = flow.ravel()
     # d(mu, lambda) >= (mu - lambda)^2 / 2 spread bounds every path's cost: few need the exact one.
-    bound = duels.gaps**2 / (2 * (duels.spread / visits[duels.edges]).sum(axis=1))
+    bound: FloatArray = duels.gaps**2 / (2 * (duels.spread / visits[duels.edges]).sum(axis=1))
     order = np.argsort(bound)
     wanted = count = max(64, np.count_nonzero(visits) // 8)
     while True:
         some = duels.take(order[:count])
         slopes = closest(some, visits)
-        costs = (visits[some.edges] * slopes).sum(axis=1)
-        open_ = int(np.searchsorted(bound, costs.min(), sorter=order))
-        if open_ <= count:
-            break
-        count = open_
-    few = np.argsort(costs)[:wanted]
-    return float(costs[few[0]]), some.edges[few], slopes[few]
+        costs: FloatArray = (visits[some.edges] * slopes).sum(axis=1)
+        undecided = np.count_nonzero(bound < costs.min())
+        if undecided <= count:
+            few = np.argsort(costs)[:wanted]
+            return float(costs[few[0]]), some.edges[few], slopes[few]
+        count = undecided
 
 
 def _master(
     graph: _Graph, inner: FloatArray, edges: IntArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The smallest flow that lifts every cut to 1, made a unit, and the weights of the cuts."""
-    _, n_states, n_actions = inner.shape
-    visits, level = inner.ravel(), n_states * n_actions
-    used = np.flatnonzero(visits)
-    # Conservation at each state after the first level: what leaves it, less what enters it.
-    leave, enter = np.arange(level, inner.size), np.arange(inner.size - level)
-    heads = enter // level * n_states + graph.transitions.ravel()
-    nodes = np.concatenate([leave // n_actions - n_states, heads])
-    signs = np.repeat([1.0, -1.0], len(leave))
-    columns = np.concatenate([leave, enter])
-    balance = csc_array((signs * visits[columns], (nodes, columns)), shape=(inner.size // n_actions - n_states, inner.size))
+    """The least flow that lifts every cut to 1, scaled to a unit, and the weights of the cuts."""
+    horizon, n_states, n_actions = map(int, graph.rewards.shape)
+    visits, first = inner.ravel(), n_states * n_actions
+    # Conservation at every state after the first level: what leaves it less what enters it.
+    enter = np.arange((horizon - 1) * first)
+    heads = enter // first * n_states + graph.transitions.ravel()
+    nodes = np.concatenate([enter // n_actions, heads])
+    columns = np.concatenate([enter + first, enter])
+    signed = np.repeat([1.0, -1.0], len(enter)) * visits[columns]
     rows = np.repeat(np.arange(len(edges)), edges.shape[1])
-    cuts = csc_array(((slopes * visits[edges]).ravel(), (rows, edges.ravel())), shape=(len(edges), inner.size))
-    # In units of the inner flow, the solution is of order one throughout.
-    result = linprog(
-        np.where(used < level, visits[used], 0.0),
-        A_ub=-cuts[:, used],
+    lifts = (slopes * visits[edges]).ravel()
+    size, n_nodes = inner.size, len(enter) // n_actions
+    result = _linprog(  # in units of the inner flow, so that all variables are of order one
+        np.where(np.arange(size) < first, visits, 0.0),
+        A_ub=csc_array((-lifts, (rows, edges.ravel())), shape=(len(edges), size)),
         b_ub=-np.ones(len(edges)),
-        A_eq=balance[:, used],
-        b_eq=np.zeros(balance.shape[0]),
+        A_eq=csc_array((signed, (nodes, columns)), shape=(n_nodes, size)),
+        b_eq=np.zeros(n_nodes),
     )
     if not result.success:
         raise NumericalError(f"The linear program of the floor failed: {result.message}")
-    flow = np.zeros(inner.size)
-    flow[used] = np.maximum(result.x, 0.0) * visits[used]
     weights = np.maximum(-result.ineqlin.marginals, 0.0)
-    return graph.flow(flow.reshape(inner.shape)), weights / weights.sum()
+    return graph.flow(np.maximum(result.x, 0.0) * visits), weights / weights.sum()
 
 
 def _duels(graph: _Graph, law: Law, variance: float, max_paths: int) -> _Duels:
-    horizon, n_states, n_actions = graph.rewards.shape
-    _require(
-        n_actions**horizon <= max_paths,
-        f"the floor enumerates all paths, and max_paths is {max_paths}",
-        got=f"{n_actions}^{horizon} paths",
-        remedy="Shorten the problem, or raise max_paths if time and memory allow.",
-    )
-    best_states, losses = graph.best_path()
-    best = (np.arange(horizon) * n_states + best_states) * n_actions + losses.argmin(axis=1)
-    paths = np.empty((1, 0), dtype=np.int64)
-    states = np.array([graph.start])
+    horizon, n_states, n_actions = map(int, graph.rewards.shape)
+    what, got = f"there are more than max_paths = {max_paths} paths", f"{n_actions}^{horizon}"
+    _require(n_actions**horizon <= max_paths, what, got, "Shorten the problem or raise max_paths.")
+    paths, states = np.empty((1, 0), dtype=np.int64), np.array([graph.start])
     for h in range(horizon):
         edges = (h * n_states + states[:, None]) * n_actions + np.arange(n_actions)
         paths = np.column_stack([np.repeat(paths, n_actions, axis=0), edges.ravel()])
         states = graph.transitions[h, states].ravel() if h < horizon - 1 else states
-    paths = paths[(paths != best).any(axis=1)]
-    differs = np.tile(paths != best, 2)
-    other, along = graph.rewards.ravel()[paths], graph.rewards.ravel()[best]
-    edges = np.hstack([paths, np.broadcast_to(best, paths.shape)])
-    gaps = (along - other).sum(axis=1)
-    if law == "gaussian":
-        return _Duels(edges, np.where(differs, inf, 0.0), np.where(differs, variance, 0.0), gaps)
-    room = np.hstack([1 - other, np.broadcast_to(along, paths.shape)]) * differs
-    return _Duels(edges, room, np.where(room < 0.5, room * (1 - room), 0.25), gaps)
+    means = graph.rewards.ravel()[paths]
+    low, high = (0.0, 1.0) if law == "bernoulli" else (-1e100, 1e100)
+    inside, got = ((means >= low) & (means <= high)).all(), f"{means.min()} to {means.max()}"
+    _require(bool(inside), f"{law} means must be in [{low}, {high}]", got, "Rescale the rewards.")
+    best = means[means.sum(axis=1).argmax()]
+    gaps: FloatArray = (best - means).sum(axis=1)
+    tied = gaps <= _TIE * np.abs(means).max()
+    got = f"a tie between actions {(paths[tied][:2] % n_actions).tolist()}"
+    _require(np.count_nonzero(tied) == 1, "the best path must be unique", got, "Break the tie.")
+    along = np.broadcast_to(paths[tied], paths.shape)
+    differs = np.tile(paths != along, 2)
+    room = np.hstack([1 - means, np.broadcast_to(best, means.shape)]) * differs
+    widest = np.minimum(room, 0.5)  # the variance x (1 - x) is largest at 1/2
+    spread = variance * differs if law == "gaussian" else widest * (1 - widest)
+    return _Duels(np.hstack([paths, along]), room, spread, gaps).take(np.flatnonzero(~tied))
 
 
-def _graph(
-    transitions: ArrayLike, rewards: ArrayLike, start: int, law: Law, variance: float
-) -> _Graph:
+def _graph(transitions: ArrayLike, rewards: ArrayLike, start: int) -> _Graph:
     moves, means = np.asarray(transitions), np.asarray(rewards, dtype=np.float64)
-    _require(
-        means.ndim == 3 and means.size > 0 and moves.shape == means.shape,
-        "transitions and rewards must share one shape [levels, states, actions]",
-        got=f"{moves.shape} and {means.shape}",
-        remedy="Pad both to the most states of any level; what cannot be reached is not read.",
-    )
-    horizon, n_states, _ = means.shape
-    _require(0 <= start < n_states, "start must be a state", start, f"Try 0 .. {n_states - 1}.")
-    _require(variance > 0, "variance must be positive", variance, "Try 0.25.")
-    _require(
-        moves.dtype.kind in "iu" and bool(((moves[:-1] >= 0) & (moves[:-1] < n_states)).all()),
-        f"transitions must be whole numbers in 0 .. {n_states - 1}",
-        got=f"{moves.dtype} from {moves[:-1].min()} to {moves[:-1].max()}",
-        remedy="Number the states from 0; only the last level may hold anything.",
-    )
-    reachable = np.zeros((horizon, n_states), dtype=np.bool_)
-    reachable[0, start] = True
-    for h in range(horizon - 1):
-        reachable[h + 1, moves[h, reachable[h]]] = True
-    means = np.where(reachable[:, :, None], means, 0.0)
-    ranges = {"bernoulli": (0.0, 1.0), "gaussian": (-1e100, 1e100)}
-    _require(law in ranges, "the law is not known", law, f"Use one of {sorted(ranges)}.")
-    low, high = ranges[law]
-    _require(
-        bool(((means >= low) & (means <= high)).all()),
-        f"{law} means must be in [{low}, {high}]",
-        got=f"means from {means.min()} to {means.max()}",
-        remedy="Rescale the rewards, or check for values that are not numbers.",
-    )
-    return _Graph(moves[:-1].astype(np.int64), means, reachable, start)
+    what, got = "transitions and rewards must be [H, S, A]", f"{moves.shape} and {means.shape}"
+    shaped = means.ndim == 3 and means.size > 0 and moves.shape == means.shape
+    _require(shaped, what, got, "Pad both to the most states of any level.")
+    last = means.shape[1] - 1
+    numbered = moves.dtype.kind in "iu" and ((moves >= 0) & (moves <= last))[:-1].all()
+    got, remedy = np.unique(moves[:-1]), f"Use 0 .. {last}; only the last level is not read."
+    _require(bool(numbered), "transitions must be numbers of states", got, remedy)
+    return _Graph(moves[:-1].astype(np.int64), means, whole("start", start, least=0, most=last))
 
 
 def _information(delta: float) -> float:
-    _require(0 < delta < 0.5, "delta must be in (0, 0.5)", delta, "Try 0.05.")
+    delta = between("delta", delta, 0, 0.5)
     return binary_kl(delta, 1 - delta)
 
 

@@ -8,7 +8,9 @@ depth of the recursion is limited by memory only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +25,14 @@ from surepath.trie import Node, Tally
 from surepath.validate import whole
 
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What the recursion needs of the readings of one request, by time step."""
+
+    features: dict[int, FloatArray]
+    rewards: dict[int, float]
 
 
 class Learner:
@@ -48,6 +58,8 @@ class Learner:
         self.value: float | None = None  # last estimate of V* at the root
         self.incumbent: Actions = ()  # greedy actions of the last round, as far as it went
         self.level = 0  # where the recursion is now
+        if largest_batch is not None:
+            whole("largest_batch", largest_batch, least=1)
         self._largest_batch = largest_batch
         self._exhaustive_from = exhaustive_from(horizon, future=1)
         self._levels = [
@@ -76,13 +88,13 @@ class Learner:
                 got=f"{len(readings)} answers to {len(self._pending)} requests",
                 remedy="Answer all that ask() returned, in the same order.",
             )
-        for request, answer in zip(self._pending, readings, strict=True):
-            self._check(request, answer)
+        # All are read before any is used: a bad answer is refused and nothing is lost.
+        digests = [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
         for request in self._pending:
             self.usage.episodes += request.count
             self.usage.steps += request.count * steps_of(request.actions, self.horizon)
         self._pending = ()
-        self._advance(readings)
+        self._advance(digests)
 
     def _advance(self, sent: Any) -> None:
         """Run until requests are pending or the main loop has returned."""
@@ -99,22 +111,46 @@ class Learner:
             self._calls.append(step)
             sent = None
 
-    def _check(self, request: Request, answer: Readings) -> None:
+    def _read(self, request: Request, answer: Readings) -> Digest:
         if answer.actions != request.actions or answer.count != request.count:
             raise InputError(
                 "readings must come from the actions and the count that were asked for",
                 got=f"{answer.count} episodes of {answer.actions}",
                 remedy=f"Run {request.actions} exactly {request.count} times.",
             )
+        try:
+            return Digest(
+                {h: self._feature(answer, h) for h in request.observations},
+                {h: self._reward(answer, h) for h in request.rewards},
+            )
+        except LookupError as error:
+            raise InputError(
+                "readings must hold every time step that was asked for",
+                got=f"nothing for step {error} of {request.actions}",
+                remedy=f"Read the observations of steps {[*request.observations]} and the rewards "
+                f"of steps {[*request.rewards]}.",
+            ) from error
+
+    def _feature(self, answer: Readings, step: int) -> FloatArray:
+        mean = self.features.mean(answer.observation(step))
+        if mean.shape != (self.features.dimension,) or not np.isfinite(mean).all():
+            raise InputError(
+                f"the mean feature must be {self.features.dimension} finite numbers",
+                got=f"{mean} at step {step} of {answer.actions}",
+                remedy="Check the observations that the system returns.",
+            )
+        return mean
+
+    def _reward(self, answer: Readings, step: int) -> float:
         low, high = self.reward_range
-        for step in request.rewards:
-            mean = answer.reward(step).mean
-            if not low <= mean <= high or not np.isfinite(mean):
-                raise InputError(
-                    f"rewards must lie in [{low:g}, {high:g}]",
-                    got=f"a mean reward of {mean:g} at step {step} of {request.actions}",
-                    remedy="Set reward_range to the system's true range.",
-                )
+        least, most = answer.reward_range(step)
+        if not (low <= least <= most <= high and math.isfinite(least + most)):
+            raise InputError(
+                f"rewards must lie in [{low:g}, {high:g}]",
+                got=f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}",
+                remedy="Set reward_range to the system's true range.",
+            )
+        return answer.reward(step).mean
 
     # ------------------------------------------------------------ the recursion
 
@@ -214,12 +250,16 @@ class Learner:
             requests = tuple(
                 self._request(node, target - tally_of(node).count, tally_of) for node in missing
             )
-            answers: Sequence[Readings] = yield requests
-            for node, request, answer in zip(missing, requests, answers, strict=True):
-                self._absorb(node, request, answer)
+            digests: Sequence[Digest] = yield requests
+            for node, request, digest in zip(missing, requests, digests, strict=True):
+                for mean in digest.features.values():
+                    node.features.add(request.count, mean)
+                for reward in digest.rewards.values():
+                    node.rewards.add(request.count, reward)
 
     def _request(self, node: Node, count: int, tally_of: Any) -> Request:
-        if not node.features.count and not node.rewards.count:
+        if not node.sampled:
+            node.sampled = True
             self.usage.nodes += 1
         if self._largest_batch is not None:
             count = min(count, self._largest_batch)
@@ -229,12 +269,6 @@ class Learner:
         observed = h < self.horizon and (both or tally_of is _features_of)
         rewarded = h > 0 and (both or tally_of is _rewards_of)
         return Request(node.prefix, count, range(h, h + observed), range(h - 1, h - 1 + rewarded))
-
-    def _absorb(self, node: Node, request: Request, answer: Readings) -> None:
-        for step in request.observations:
-            node.features.add(request.count, self.features.mean(answer.observation(step)))
-        for step in request.rewards:
-            node.rewards.add(request.count, answer.reward(step).mean)
 
     def _decide(self, node: Node, x: FloatArray, level: Ridge) -> Decision:
         # When pooling, what an expanded node was told about its actions is kept, and beats any

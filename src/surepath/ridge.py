@@ -57,10 +57,10 @@ class Ridge:
 
     def _check(self, x: FloatArray, before: float) -> None:
         """The squared coverage of a point just added is u / (1 + u): compare."""
-        expected = before / (1 + before)
-        if expected > 0:
-            self.drift = max(self.drift, abs(self.coverage(x) ** 2 / expected - 1))
-        if not self.drift <= DRIFT_LIMIT:
+        if before > 0:
+            now = self.coverage(x) ** 2
+            self.drift = max(self.drift, abs(now * (1 + before) / before - 1))
+        if not (math.isfinite(before) and self.drift <= DRIFT_LIMIT):
             raise NumericalError(
                 f"the factorisation lost its accuracy after {self.count} points: the coverage of "
                 f"the last one is off by a factor of 1 + {self.drift:.1e}. The ridge "

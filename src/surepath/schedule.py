@@ -50,6 +50,8 @@ class Setting:
             whole("latent_dimension", self.latent_dimension, least=1, most=self.window_dimension)
         for name in ("gap", "norm", "radius", "reward_noise"):
             between(name, getattr(self, name), 0, math.inf)
+        if self.feature_noise is not None:
+            between("feature_noise", self.feature_noise, 0, math.inf)
         between("delta", self.delta, 0, 1)
 
     @property
@@ -206,11 +208,11 @@ def reward_batches(setting: Setting, expansions: int) -> int:
 
 
 def bounds(schedule: Schedule, setting: Setting) -> Bounds:
-    """Counts and failure probability of any schedule, by the better of the available arguments."""
+    """Counts and failure probability of any schedule, by the argument that proves most."""
     candidates = [_bounds(schedule, setting, latent=False)]
     if setting.latent_dimension is not None and math.log1p(schedule.threshold**2) > 0.25:
         candidates.append(_bounds(schedule, setting, latent=True))
-    return min(candidates, key=lambda b: (b.failure > setting.delta, b.episodes, b.failure))
+    return min(candidates, key=lambda b: (b.failure, b.episodes))
 
 
 def _bounds(schedule: Schedule, setting: Setting, *, latent: bool) -> Bounds:
@@ -234,7 +236,7 @@ def _tolerance(schedule: Schedule, setting: Setting, expansions: int) -> float:
     """The largest t that satisfies (*), just inside the strict inequality."""
     bias = math.sqrt(schedule.ridge) * setting.norm * schedule.threshold
     room = setting.gap / 2 - bias
-    return (1 - 1e-9) * room / (2 * schedule.threshold * math.sqrt(expansions) + 1)
+    return max(0.0, (1 - 1e-9) * room / (2 * schedule.threshold * math.sqrt(expansions) + 1))
 
 
 def _failure(
@@ -296,9 +298,9 @@ def paper(setting: Setting) -> Schedule:
     threshold = setting.gap / (6 * setting.norm)
     n = expansion_bound(setting, 1.0, threshold)
     log_term = _log_term(setting, n, 4)
-    # The paper's (b) bounds x-hat' Sigma^-1 x-hat by eps; eps^2 is true, eps is what it uses. The
-    # max is its min with Delta / 6 and Delta / (6 H).
-    scale = 288 * max(n * threshold, 0.25) * log_term / setting.gap**2
+    # The paper's (b) bounds x-hat' Sigma^-1 x-hat by eps: true is eps^2, which is smaller where eps
+    # is below 1, as it is for features of length 1. The 1/4 is its min with Delta / 6.
+    scale = 288 * max(n * max(threshold, threshold**2), 0.25) * log_term / setting.gap**2
     return Schedule(
         ridge=1.0,
         threshold=threshold,
@@ -326,8 +328,7 @@ def tight(setting: Setting, threshold: float = 1.0) -> Schedule:
         return plain
     count = latent_expansion_bound(setting, ridge, threshold)
     by_latent = _tight(setting, ridge, threshold, count, distance=math.sqrt(ridge / 8))
-    cost = {s: bounds(s, setting).episodes for s in (plain, by_latent)}
-    return min(cost, key=lambda s: cost[s])
+    return min((plain, by_latent), key=lambda s: bounds(s, setting).episodes)
 
 
 def _tight(

@@ -81,6 +81,10 @@ class Summary:
     def reward(self, step: int) -> RewardMoments:
         return self.rewards[step]
 
+    def reward_range(self, step: int) -> tuple[float, float]:
+        """What is known of the smallest and the largest reward: their mean lies between them."""
+        return self.rewards[step].mean, self.rewards[step].mean
+
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
@@ -117,6 +121,11 @@ class Episodes:
         values = self.rewards[:, step]
         mean = float(values.mean())
         return RewardMoments(len(values), mean, float(((values - mean) ** 2).sum()))
+
+    def reward_range(self, step: int) -> tuple[float, float]:
+        """The smallest and the largest reward of the step."""
+        values = self.rewards[:, step]
+        return float(values.min()), float(values.max())
 
 
 Readings: TypeAlias = Episodes | Summary

@@ -24,7 +24,9 @@ LARGEST_FLOOR = 5_000
 
 def result_table(result: Result) -> Table:
     """One row a level of the plan."""
-    table = Table("level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded")
+    table = Table(
+        "level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded"
+    )
     for level in result.certificate.levels:
         table.add_row(
             str(level.level),

@@ -39,7 +39,7 @@ class Node:
 
     __slots__ = (
         "action", "children", "embedding", "features", "level", "parent", "reward", "rewards",
-        "targets", "value",
+        "sampled", "targets", "value",
     )  # fmt: skip
 
     def __init__(self, parent: Node | None = None, action: int = -1) -> None:
@@ -47,6 +47,7 @@ class Node:
         self.action = action  # that leads here from the parent
         self.level: int = parent.level + 1 if parent else 0
         self.children: dict[int, Node] = {}
+        self.sampled = False  # whether anything was ever asked for here
         self.features = Tally()  # of the observations at this node
         self.rewards = Tally()  # of the action that leads here
         self.embedding: FloatArray | None = None  # x-hat, as it was when first used

@@ -6,7 +6,10 @@ import difflib
 from collections.abc import Iterable
 from numbers import Integral, Real
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from surepath.errors import InputError
 from surepath.system import FloatArray
@@ -47,17 +50,30 @@ def between(
 def probabilities(name: str, rows: FloatArray) -> FloatArray:
     """`rows` with every last axis a probability vector; an error names the first bad one."""
     finite = np.isfinite(rows).all(axis=-1)
-    bad = ~finite | (rows < 0).any(axis=-1) | (np.abs(rows.sum(axis=-1) - 1) > 1e-9)
+    sums = np.where(np.isfinite(rows), rows, 0.0).sum(axis=-1)
+    bad = ~finite | (rows < 0).any(axis=-1) | (np.abs(sums - 1) > 1e-9)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         row = rows[where]
         raise InputError(
             f"{name} must be probabilities: not negative and with sum 1",
             got=f"{name}[{', '.join(map(str, where))}] = {np.array2string(row, threshold=8)} "
-            f"with sum {row.sum():.6g}",
+            f"with sum {sums[where]:.6g}",
             remedy="Correct that row, or divide each row by its sum.",
         )
     return rows / rows.sum(axis=-1, keepdims=True)
+
+
+def array_of(name: str, values: ArrayLike, kind: type | None = None) -> NDArray[Any]:
+    """`values` as an array, or an error where they have no common shape."""
+    try:
+        return np.asarray(values, dtype=kind)
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"{name} must be an array of numbers",
+            got=str(error),
+            remedy=f"Give every row of {name} the same length, and numbers only.",
+        ) from error
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -105,18 +105,25 @@ class Problem(ABC):
                 remedy="Shorten the sequence or build the problem with a longer horizon.",
             )
         states = [self.start]
-        for step, action in enumerate(actions[: self.horizon - 1]):
+        for step, action in enumerate(actions):
             if not 0 <= action < self.n_actions:
                 raise InputError(
                     f"actions are 0 .. {self.n_actions - 1}",
                     got=f"action {action} at step {step}",
                     remedy="Use one of the actions the system has.",
                 )
-            states.append(self.move(step, states[-1], action))
+            if step < self.horizon - 1:
+                states.append(self.move(step, states[-1], action))
         return states
 
     def expected_return(self, actions: Actions) -> float:
         """Exact expected return of a full action sequence."""
+        if len(actions) != self.horizon:
+            raise InputError(
+                f"a full sequence has {self.horizon} actions",
+                got=f"{len(actions)} actions",
+                remedy="Give one action for every level.",
+            )
         states = self.path(actions)
         return sum(
             self.reward_law(step, state, action).mean

@@ -21,7 +21,7 @@ from surepath.errors import InputError
 from surepath.problems.finite import Dynamics, FiniteProblem, blend_until, random_dynamics
 from surepath.problems.laws import Categorical, ObservationLaw
 from surepath.system import FloatArray, IntArray
-from surepath.validate import between, probabilities, whole
+from surepath.validate import array_of, between, probabilities, whole
 
 
 class Tabular(FiniteProblem):
@@ -44,7 +44,7 @@ class Tabular(FiniteProblem):
         rewards: means [H, S, A], each in [0, 1]. transitions: next states [H, S, A] or [S, A], or
         point-mass probabilities [H, S, A, S] or [S, A, S]. emissions: [H, S, O] or [S, O].
         """
-        means = np.asarray(rewards, dtype=np.float64)
+        means = array_of("rewards", rewards, float)
         if means.ndim != 3 or 0 in means.shape:
             raise InputError(
                 "rewards must be means of shape [H, S, A]",
@@ -59,14 +59,16 @@ class Tabular(FiniteProblem):
                 remedy="Rescale the rewards to [0, 1].",
             )
         n_levels, n_states, n_actions = means.shape
-        laws = _per_level("emissions", np.asarray(emissions, dtype=np.float64), n_levels, 2)
+        laws = _per_level("emissions", array_of("emissions", emissions, float), n_levels, 2)
         if laws.shape[1] != n_states:
             raise InputError(
                 f"emissions must have one row for each of the {n_states} states in rewards",
                 got=f"emissions for {laws.shape[1]} states",
                 remedy="Give emissions of shape [H, S, O] or [S, O].",
             )
-        following = _next_states(np.asarray(transitions), n_levels, n_states, n_actions)
+        following = _next_states(
+            array_of("transitions", transitions), n_levels, n_states, n_actions
+        )
         return cls(Dynamics(following, means), probabilities("emissions", laws))
 
 
@@ -126,7 +128,10 @@ def _next_states(
     transitions: NDArray[Any], n_levels: int, n_states: int, n_actions: int
 ) -> IntArray:
     if np.issubdtype(transitions.dtype, np.floating):
-        laws = probabilities("transitions", _per_level("transitions", transitions, n_levels, 3))
+        masses = _per_level("transitions", transitions, n_levels, 3)
+        if masses.shape[1:] != (n_states, n_actions, n_states):
+            raise _misfit(transitions, n_states, n_actions)
+        laws = probabilities("transitions", masses)
         stochastic = laws.max(axis=-1) < 1 - 1e-9
         if stochastic.any():
             h, s, a = (int(i) for i in np.argwhere(stochastic)[0])
@@ -139,11 +144,7 @@ def _next_states(
         transitions = laws.argmax(axis=-1)
     following = _per_level("transitions", transitions, n_levels, 2).astype(np.int64)
     if following.shape != (n_levels, n_states, n_actions):
-        raise InputError(
-            f"transitions must match rewards: {n_states} states and {n_actions} actions",
-            got=f"shape {transitions.shape}",
-            remedy="Give next states of shape [H, S, A] or [S, A].",
-        )
+        raise _misfit(transitions, n_states, n_actions)
     outside = (following < 0) | (following >= n_states)
     if outside.any():
         h, s, a = (int(i) for i in np.argwhere(outside)[0])
@@ -153,3 +154,11 @@ def _next_states(
             remedy="Point every transition at one of the states.",
         )
     return following
+
+
+def _misfit(transitions: NDArray[Any], n_states: int, n_actions: int) -> InputError:
+    return InputError(
+        f"transitions must match rewards: {n_states} states and {n_actions} actions",
+        got=f"shape {transitions.shape}",
+        remedy="Give next states [H, S, A] or [S, A], or point masses with one more axis of S.",
+    )
