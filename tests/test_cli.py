@@ -70,7 +70,8 @@ def test_problems_lists_names_and_parameters() -> None:
 
 
 def test_bound_from_quantities_and_from_a_problem() -> None:
-    quantities = "--horizon 3 --actions 2 --dimension 4 --gap 0.3 --norm 4.4".split()
+    given = {"horizon": "3", "actions": "2", "dimension": "4", "gap": "0.3", "norm": "4.4"}
+    quantities = [word for name, value in given.items() for word in (f"--{name}", value)]
     data = json.loads(invoke("bound", *quantities, "--unique", "--json").stdout)
     assert data["schedules"]["tight"]["bounds"]["expansions"] == 68
     assert data["schedules"]["paper"]["bounds"]["failure"] <= 0.05

@@ -32,7 +32,7 @@ THOROUGH = settings(deadline=None, derandomize=True, max_examples=300)
 
 
 def setting(**changes: Any) -> Setting:
-    """Three levels, two actions, four observations, as in a small published comparison."""
+    """Three levels, two actions, four observations, and rewards in [0, 1]."""
     return replace(Setting(3, 2, 4, gap=0.30, norm=4.36, delta=0.05, unique=True), **changes)
 
 

@@ -233,7 +233,7 @@ def _master(
     columns = np.concatenate([enter + first, enter])
     signed = np.repeat([1.0, -1.0], len(enter)) * visits[columns]
     rows = np.repeat(np.arange(len(edges)), edges.shape[1])
-    lifts = (slopes * visits[edges]).ravel()
+    lifts = np.minimum(slopes * visits[edges], 1e9).ravel()  # beyond it, the solver refuses
     size, n_nodes = inner.size, len(enter) // n_actions
     result = _linprog(  # in units of the inner flow, so that all variables are of order one
         np.where(np.arange(size) < first, visits, 0.0),
@@ -241,6 +241,7 @@ def _master(
         b_ub=-np.ones(len(edges)),
         A_eq=csc_array((signed, (nodes, columns)), shape=(n_nodes, size)),
         b_eq=np.zeros(n_nodes),
+        options={"dual_feasibility_tolerance": 1e-10},  # prices rare edges well
     )
     if not result.success:
         raise NumericalError(f"The linear program of the floor failed: {result.message}")

@@ -38,7 +38,7 @@ def random_problem(seed: int) -> Problem:
     return surepath.make("gaussian", dimension=wide, reward_noise=noise, **size)
 
 
-class Excess(Exception):
+class ExcessError(Exception):
     """A count left its bound."""
 
 
@@ -59,7 +59,7 @@ def run(
 
     def watch(learner: Learner) -> None:
         if max(learner.usage.expansions) > proved.expansions:
-            raise Excess
+            raise ExcessError
 
     drive(learner, problem, seed=seed, watch=watch)
     return learner, proved
@@ -70,7 +70,7 @@ def exact_and_within_bounds(
 ) -> bool:
     try:
         learner, proved = run(problem, change)
-    except Excess:
+    except ExcessError:
         return False
     usage = learner.usage
     return (
@@ -176,7 +176,7 @@ def test_ties_are_legal_and_the_plan_is_still_optimal() -> None:
 
 
 def test_value_intervals_hold_the_optimum() -> None:
-    """All 60 at once: each interval holds on the event that fails with probability delta at most."""
+    """Each interval holds on the event that fails with probability delta at most."""
     for seed in range(60):
         problem = random_problem(seed)
         result = surepath.learn(problem, seed=seed)
