@@ -134,7 +134,7 @@ def test_tables_and_pictures() -> None:
         ({"schedule": "tigth", "gap": 0.8, "norm": 3.0}, "Did you mean 'tight'"),
         ({"features": "onehott", "gap": 0.8, "norm": 3.0}, "Did you mean 'onehot'"),
         ({"features": 3, "gap": 0.8, "norm": 3.0}, "features must be"),
-        ({"features": "linear", "gap": 0.8, "norm": 3.0}, "size of an observation"),
+        ({"features": "linear", "gap": 0.8, "norm": 3.0}, "needs a bound on the features"),
         ({"budget": 0, "gap": 0.8, "norm": 3.0}, "budget must be"),
         ({"seed": -1, "gap": 0.8, "norm": 3.0}, "seed must be"),
         ({"reward_range": (1, 0), "gap": 0.8, "norm": 3.0}, "low < high"),

@@ -429,6 +429,8 @@ WRONG_ARRAYS: dict[str, tuple[str, Any, str]] = {
     "moves of one action": ("transitions", NEXT[:, :, :1], "(3, 2, 1)"),
     "moves of one axis": ("transitions", NEXT[0, 0], "(2,)"),
     "moves of two levels": ("transitions", NEXT[:2], "(2, 2, 2)"),
+    "words for moves": ("transitions", [["left", "right"]] * S, "transitions"),
+    "moves to nowhere": ("transitions", [[0, None]] * S, "transitions"),
     "ragged moves": ("transitions", [[0, 1], [0]], "transitions"),
     "stochastic": ("transitions", altered(MASSES, (2, 1, 0), 0.5), "level 2, state 1, action 0"),
     "mass lost": ("transitions", altered(MASSES, (1, 0, 1, 0), 0.9), "transitions[1, 0, 1]"),
@@ -447,7 +449,7 @@ def test_arrays_that_are_no_machine_are_refused(argument: str, wrong: Any, menti
     assert mentions in str(error)
 
 
-@pytest.mark.parametrize("transitions", [NEXT, NEXT[0], MASSES, MASSES[0]])
+@pytest.mark.parametrize("transitions", [NEXT, NEXT[0], MASSES, MASSES[0], MASSES.astype(int)])
 @pytest.mark.parametrize("emissions", [LAWS, np.stack([LAWS] * H), LAWS.tolist()])
 def test_every_documented_form_of_a_machine_is_the_same_machine(
     transitions: np.ndarray, emissions: Any
@@ -460,7 +462,9 @@ def test_every_documented_form_of_a_machine_is_the_same_machine(
         np.testing.assert_allclose(embedding(machine, h, state), LAWS[state])
 
 
-@pytest.mark.parametrize("read", [lambda m: m.norm, lambda m: m.oracle], ids=["norm", "oracle"])
+@pytest.mark.parametrize(
+    "read", [lambda m: m.norm, lambda m: m.norm_of(1)], ids=["norm", "norm of a future"]
+)
 def test_emissions_that_hide_a_state_are_refused_by_level(read: Callable[[Any], object]) -> None:
     alike = np.stack([LAWS, LAWS, LAWS[[0, 0]]])
     machine = surepath.Tabular.from_arrays([[0, 1], [1, 0]], alike, MEANS)
@@ -518,8 +522,8 @@ def test_parameters_that_make_no_problem_are_refused(
 
 @pytest.mark.parametrize("name", surepath.problems())
 @pytest.mark.parametrize("step", [0, 1, 2])
-@pytest.mark.parametrize("action", [-1, 99])
-def test_unknown_actions_are_refused_at_every_step(name: str, step: int, action: int) -> None:
+@pytest.mark.parametrize("action", [-1, 99, 0.5])
+def test_unknown_actions_are_refused_at_every_step(name: str, step: int, action: Any) -> None:
     problem = surepath.make(name, horizon=3)
     plan = tuple(action if h == step else 0 for h in range(3))
     rng = np.random.default_rng(0)

@@ -43,6 +43,7 @@ def random_settings(draw: st.DrawFn, *, for_paper: bool = False) -> Setting:
     future = draw(st.integers(1, 5))
     latent = draw(st.none() | st.integers(1, dimension))
     norm = 10 ** draw(st.floats(-1, 2))
+    noise = None if for_paper else draw(st.none() | st.floats(0.01, 10))
     return Setting(
         horizon=draw(st.integers(1, 12)),
         n_actions=n_actions,
@@ -52,10 +53,11 @@ def random_settings(draw: st.DrawFn, *, for_paper: bool = False) -> Setting:
         delta=10 ** draw(st.floats(-6, -0.01)),
         latent_dimension=latent,
         radius=10 ** draw(st.floats(-1, 1.5)),
-        feature_noise=None if for_paper else draw(st.none() | st.floats(0.01, 10)),
+        feature_noise=noise,
         reward_noise=10 ** draw(st.floats(-2, 1)),
         unique=draw(st.booleans()),
         future=future,
+        windows="joint" if noise is not None else draw(st.sampled_from(["product", "joint"])),
     )
 
 
@@ -69,7 +71,7 @@ VARIANTS: tuple[tuple[dict[str, Any], float], ...] = (  # and the square of the 
     ({"dimension": 50, "radius": 3.0}, 9.0),
     ({"future": 3, "radius": 0.5}, 4 * 0.25),
     ({"feature_noise": 2.0, "radius": 3.0}, 16.0),
-    ({"feature_noise": 2.0, "radius": 3.0, "future": 3}, 49.0),
+    ({"feature_noise": 2.0, "radius": 3.0, "future": 3, "windows": "joint"}, 49.0),
 )
 
 
@@ -285,12 +287,42 @@ def test_tight_by_the_latent_dimension() -> None:
 
 def test_tight_with_windows() -> None:
     """A^(K-1) windows share the distance, and each of them may fail."""
-    s = setting(latent_dimension=3, dimension=4000, future=5, horizon=8, n_actions=3)
+    s = setting(
+        latent_dimension=3, dimension=4000, future=5, horizon=8, n_actions=3, windows="joint"
+    )
     windows = s.n_actions**4
     schedule = tight(s)
     log = log_term(s, latent_expansion_bound(s, schedule.ridge, 1.0), 6)
     length = (1 + math.sqrt(2 * (log + math.log(windows)))) ** 2 * windows
     assert schedule.feature_samples == pytest.approx(8 * length / schedule.ridge, rel=1e-3)
+
+
+def test_tight_with_products_of_node_means() -> None:
+    """1 + A + A^2 nodes: so much more noise in a window, and as many statements about it."""
+    s = setting(future=3, horizon=6, n_actions=3, latent_dimension=2, radius=0.5)
+    schedule = tight(s)
+    n = expansion_bound(s, schedule.ridge, 1.0)  # the count by d_s is not proved for products
+    statements = 13 * s.n_actions * feature_batches(s, n)
+    assert statements > reward_batches(s, n)
+    log = math.log(4 * statements / s.delta)
+    expected = 288 * 13 * (s.radius * s.norm / s.gap) ** 2 * n * log
+    assert schedule.feature_samples == pytest.approx(expected, rel=1e-6)
+    assert schedule.windows == "product"
+    assert tight(replace(s, windows="joint")).feature_samples < expected / 13
+
+
+def test_products_of_unbounded_features_are_refused() -> None:
+    with pytest.raises(InputError, match="joint"):
+        setting(future=2, feature_noise=1.0)
+    assert setting(future=2, feature_noise=1.0, windows="joint").future == 2
+
+
+def test_a_product_is_not_judged_as_a_joint_window() -> None:
+    """Products of node means are noisier, whatever the setting was written for."""
+    joint = setting(future=3, horizon=6, windows="joint")
+    schedule = replace(tight(joint), windows="product")
+    assert failure_bound(schedule, replace(joint, windows="product")) > joint.delta
+    assert failure_bound(schedule, joint) > joint.delta
 
 
 def test_tight_takes_the_cheaper_count() -> None:
@@ -434,6 +466,7 @@ def test_failure_bound_counts_the_length_of_the_error() -> None:
 def test_the_latent_count_needs_close_embeddings(future: int) -> None:
     """Every window's share of the error must stay below sqrt(lambda / 8) for that count."""
     s = setting(latent_dimension=1, dimension=400, gap=1.0, norm=1.0, future=future)
+    s = replace(s, windows="joint")
     schedule = tight(s, 6.0)
     windows = s.n_actions ** (future - 1)
     each = math.sqrt(schedule.ridge / 8 / windows)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surepath import InputError
-from surepath.validate import between, nearest, probabilities, whole
+from surepath.validate import array_of, between, nearest, probabilities, whole
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
@@ -139,6 +139,23 @@ def test_the_sum_of_a_bad_row_is_shown(row: list[float]) -> None:
 def test_opposite_infinities_are_refused_without_a_warning() -> None:
     error = refusal(lambda: probabilities("laws", np.array([[np.inf, -np.inf]])))
     assert "laws[0]" in str(error.got)
+
+
+# ---- arrays
+
+
+def test_arrays_keep_their_values_and_take_the_kind() -> None:
+    assert array_of("table", [[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    checked = array_of("table", [[1, 2], [3, 4]], float)
+    assert checked.dtype == np.float64
+    assert checked.shape == (2, 2)
+
+
+@pytest.mark.parametrize("values", [[[1, 2], [3]], [["a", "b"]], [[None, {}]]])
+def test_what_is_no_array_of_numbers_is_refused(values: object) -> None:
+    error = refusal(lambda: array_of("table", values, float))
+    assert "table" in error.what
+    assert "table" in error.remedy
 
 
 # ---- suggestions

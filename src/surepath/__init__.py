@@ -7,6 +7,7 @@ from surepath.errors import InputError, MissingExtraError, NumericalError, Surep
 from surepath.features import Custom
 from surepath.learner import Learner
 from surepath.problems import Problem, Tabular, make, problems
+from surepath.resolve import KernelFeatures
 from surepath.result import Result, load
 from surepath.schedule import Schedule, Setting
 from surepath.system import Episodes, System
@@ -17,6 +18,7 @@ __all__ = [
     "Custom",
     "Episodes",
     "InputError",
+    "KernelFeatures",
     "Learner",
     "MissingExtraError",
     "NumericalError",

@@ -35,6 +35,7 @@ class Certificate:
     delta: float
     failure: float  # proved bound on the probability that the plan is not optimal
     assumptions: tuple[str, ...]
+    notes: tuple[str, ...]  # what was chosen for the run: features with their scales, future
     schedule: Schedule
     bounds: Bounds | None
     levels: tuple[Level, ...]
@@ -45,7 +46,12 @@ class Certificate:
 
 
 def certify(
-    schedule: Schedule, setting: Setting, decisions: Sequence[Decision], *, sources: str
+    schedule: Schedule,
+    setting: Setting,
+    decisions: Sequence[Decision],
+    *,
+    sources: str,
+    notes: tuple[str, ...] = (),
 ) -> Certificate:
     """What a finished fixed-schedule run proves.
 
@@ -66,6 +72,7 @@ def certify(
         delta=setting.delta,
         failure=proved.failure,
         assumptions=assumptions(setting, sources),
+        notes=notes,
         schedule=schedule,
         bounds=proved,
         levels=levels,
@@ -80,10 +87,12 @@ def _refusal(decisions: Sequence[Decision], schedule: Schedule, setting: Setting
         covered = decision.source == "expansion" or decision.coverage <= schedule.threshold
         if not (decision.margin >= 0 and covered and math.isfinite(decision.coverage)):
             return f"the decision at level {decision.level} is not settled by its estimates"
-        if decision.samples < schedule.feature_samples:
+        tried = decision.source == "expansion"
+        needed = schedule.reward_samples if tried else schedule.feature_samples
+        if decision.samples < needed:
             return (
-                f"the embedding at level {decision.level} rests on {decision.samples} readings; "
-                f"the schedule asks for {schedule.feature_samples}"
+                f"the decision at level {decision.level} rests on {decision.samples} readings; "
+                f"the schedule asks for {needed}"
             )
     return None
 
@@ -115,8 +124,9 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
         f"with weights of norm at most {setting.norm:g} ({sources})",
         f"suboptimal actions fall short by at least {setting.gap:g} ({sources}); {ties}",
         f"{kind} in {setting.dimension} dimensions",
-        f"rewards sub-Gaussian with parameter {setting.reward_noise:g}, "
-        "independent between episodes and steps",
+        f"rewards sub-Gaussian with parameter {setting.reward_noise:g}",
+        "given the actions, the noise of observations and rewards is independent between episodes, "
+        "between steps and of each other",
     )
 
 

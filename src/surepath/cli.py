@@ -24,11 +24,12 @@ from rich.table import Table
 
 from surepath import bench as benches
 from surepath import tables
-from surepath.api import SCHEDULES, learn, plan_task
+from surepath.api import learn
 from surepath.errors import InputError, SurepathError
 from surepath.problems import factory, make, problems
 from surepath.schedule import Setting
 from surepath.system import System
+from surepath.task import SCHEDULES, plan_task
 from surepath.validate import nearest
 
 app = typer.Typer(

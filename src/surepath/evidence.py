@@ -38,8 +38,8 @@ class Decision:
     level: int
     action: int
     estimates: tuple[float, ...]  # of Q*, for every action
-    coverage: float  # of the embedding by the stored ones
-    samples: int  # readings behind the embedding
+    coverage: float  # of the embedding by the stored ones; 0 where every action was tried
+    samples: int  # readings behind the embedding, or behind each reward mean
     source: Literal["regression", "expansion"]  # where the estimates come from
 
     @property

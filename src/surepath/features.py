@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surepath.errors import InputError
 from surepath.system import Counts, FloatArray, Moments, Sample
-from surepath.validate import nearest, whole
+from surepath.validate import whole
 
 FeatureFunction: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 """psi on a batch: observations [n, ...] to features [n, d]."""
@@ -31,6 +31,10 @@ class Features(Protocol):
         """The sufficient statistics from which the mean can be had exactly."""
         ...
 
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        """Features of single observations, [n, d]."""
+        ...
+
     def mean(self, sample: Sample) -> FloatArray:
         """Average feature of the sample, [d]."""
         ...
@@ -45,10 +49,16 @@ class OneHot:
     def __init__(self, n_observations: int) -> None:
         self.dimension = whole("n_observations", n_observations, least=1)
 
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        return np.eye(self.dimension)[self._symbols(observations)]
+
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Counts):
             return sample.counts / sample.counts.sum()
-        values = _raw(sample, self)
+        values = self._symbols(_raw(sample, self))
+        return np.bincount(values, minlength=self.dimension) / len(values)
+
+    def _symbols(self, values: NDArray[Any]) -> NDArray[Any]:
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
             raise InputError(
                 "one-hot features need one whole number per observation",
@@ -61,7 +71,7 @@ class OneHot:
                 got=f"values from {values.min()} to {values.max()}",
                 remedy="Raise the number of observations the system declares.",
             )
-        return np.bincount(values, minlength=self.dimension) / len(values)
+        return values
 
 
 class Linear:
@@ -76,8 +86,11 @@ class Linear:
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Moments):
             return sample.mean
-        values = _raw(sample, self)
-        return _checked(values.reshape(len(values), -1), len(values), self.dimension).mean(axis=0)
+        return self.rows(_raw(sample, self)).mean(axis=0)
+
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        flat = observations.reshape(len(observations), -1)
+        return checked_rows(flat, len(flat), self.dimension)
 
 
 class Custom:
@@ -95,11 +108,12 @@ class Custom:
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Counts):
             # Any feature of a discrete observation is a sum over its symbols.
-            symbols = self.function(np.arange(len(sample.counts)))
-            table = _checked(symbols, len(sample.counts), self.dimension)
+            table = self.rows(np.arange(len(sample.counts)))
             return sample.counts @ table / sample.counts.sum()
-        values = _raw(sample, self)
-        return _checked(self.function(values), len(values), self.dimension).mean(axis=0)
+        return self.rows(_raw(sample, self)).mean(axis=0)
+
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        return checked_rows(self.function(observations), len(observations), self.dimension)
 
 
 def _raw(sample: Sample, features: Features) -> NDArray[Any]:
@@ -112,7 +126,7 @@ def _raw(sample: Sample, features: Features) -> NDArray[Any]:
     return sample
 
 
-def _checked(values: FloatArray, n: int, dimension: int) -> FloatArray:
+def checked_rows(values: FloatArray, n: int, dimension: int) -> FloatArray:
     if values.shape != (n, dimension):
         raise InputError(
             f"features of {n} observations must have shape ({n}, {dimension})",
@@ -127,35 +141,3 @@ def _checked(values: FloatArray, n: int, dimension: int) -> FloatArray:
             remedy="Clean the observations, or the feature function.",
         )
     return np.asarray(values, dtype=np.float64)
-
-
-def resolve(features: object, system: object) -> Features:
-    """The feature map that `features` names for this system."""
-    discrete = getattr(system, "n_observations", None)
-    dimension = getattr(system, "dimension", None)
-    if features == "auto":
-        features = "onehot" if discrete is not None else "linear"
-    if features == "onehot" and discrete is not None:
-        return OneHot(discrete)
-    if features == "linear" and dimension is not None:
-        return Linear(dimension)
-    if features in ("onehot", "linear"):
-        attribute = "n_observations" if features == "onehot" else "dimension"
-        raise InputError(
-            f"{features!r} features need to know the size of an observation",
-            got=f"a {type(system).__name__} without the attribute {attribute!r}",
-            remedy=f"Give the system that attribute, or pass features={features.title()}(n).",
-        )
-    if isinstance(features, str):
-        raise InputError(
-            f"there are no features named {features!r}",
-            got=repr(features),
-            remedy=nearest(features, ("auto", "onehot", "linear")),
-        )
-    if all(hasattr(features, name) for name in ("dimension", "radius", "statistics", "mean")):
-        return features  # type: ignore[return-value]  # checked structurally
-    raise InputError(
-        "features must be a name or a feature map",
-        got=repr(features),
-        remedy="Pass 'auto', 'onehot', 'linear', or Custom(function, dimension) for your own.",
-    )

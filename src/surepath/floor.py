@@ -193,7 +193,7 @@ def _bernoulli(duels: _Duels, visits: FloatArray) -> FloatArray:
     # to the gap plus one per level where the paths differ: the gap can always be closed.
     low: FloatArray = duels.gaps / (duels.spread / n).sum(axis=1)
     high: FloatArray = (n * (m > 0)).sum(axis=1) / (m.sum(axis=1) - duels.gaps)
-    while np.any(high - low > 1e-11 * high):
+    while np.any(np.nextafter(low, high) < high):  # to the last bit: x can hinge on eta - N
         middle = (low + high) / 2
         enough = (m - kept(middle)).sum(axis=1) >= duels.gaps
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)

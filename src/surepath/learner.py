@@ -1,4 +1,6 @@
-"""The one recursion: Algorithms 1 and 2 of Uehara, Sekhari, Lee, Kallus and Sun.
+"""The one recursion: Algorithms 1 to 4 of Uehara, Sekhari, Lee, Kallus and Sun.
+
+Finite features, kernels and futures of several steps differ only in the embedding.
 
 The learner does no input or output: it asks for episodes and is told what they read. Inside it is
 written as the paper writes it, as a recursion, in generators that yield either requests (to be
@@ -11,28 +13,31 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from surepath.embedding import KernelMap, embed
 from surepath.errors import InputError
 from surepath.evidence import Decision, Usage
 from surepath.features import Features
-from surepath.ridge import Ridge
+from surepath.ridge import Regression
 from surepath.schedule import Schedule, exhaustive_from
 from surepath.system import Actions, FloatArray, Readings, Request, steps_of
 from surepath.trie import Node, Tally
 from surepath.validate import whole
 
+Kind: TypeAlias = Literal["observations", "rewards"]
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
-    """What the recursion needs of the readings of one request, by time step."""
+class Answer:
+    """What the recursion needs of the readings of one request."""
 
-    features: dict[int, FloatArray]
-    rewards: dict[int, float]
+    observations: dict[int, Any]  # digests, by the level of the node they belong to
+    rewards: dict[int, float]  # means, by time step
 
 
 class Learner:
@@ -42,15 +47,16 @@ class Learner:
         self,
         horizon: int,
         n_actions: int,
-        features: Features,
+        features: Features | KernelMap,
         schedule: Schedule,
         *,
+        future: int = 1,
         reward_range: tuple[float, float] = (0.0, 1.0),
         largest_batch: int | None = None,
     ) -> None:
         self.horizon = whole("horizon", horizon, least=1)
         self.n_actions = whole("n_actions", n_actions, least=1)
-        self.features = features
+        self.embedding = embedding = embed(features, n_actions, future, schedule.windows)
         self.schedule = schedule
         self.reward_range = reward_range
         self.usage = Usage(n_actions, [0] * horizon, [0] * horizon)
@@ -61,9 +67,10 @@ class Learner:
         if largest_batch is not None:
             whole("largest_batch", largest_batch, least=1)
         self._largest_batch = largest_batch
-        self._exhaustive_from = exhaustive_from(horizon, future=1)
+        # The last K - 1 levels have no full window; what they are worth is found by trying all.
+        self._exhaustive_from = exhaustive_from(horizon, embedding.future)
         self._levels = [
-            Ridge(features.dimension, n_actions, schedule.ridge) for _ in range(horizon)
+            embedding.regression(schedule.ridge) for _ in range(horizon - embedding.future + 1)
         ]
         self._root = Node()
         self._calls: list[Process] = [self._main()]
@@ -89,12 +96,12 @@ class Learner:
                 remedy="Answer all that ask() returned, in the same order.",
             )
         # All are read before any is used: a bad answer is refused and nothing is lost.
-        digests = [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
+        answers = [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
         for request in self._pending:
             self.usage.episodes += request.count
             self.usage.steps += request.count * steps_of(request.actions, self.horizon)
         self._pending = ()
-        self._advance(digests)
+        self._advance(answers)
 
     def _advance(self, sent: Any) -> None:
         """Run until requests are pending or the main loop has returned."""
@@ -111,7 +118,7 @@ class Learner:
             self._calls.append(step)
             sent = None
 
-    def _read(self, request: Request, answer: Readings) -> Digest:
+    def _read(self, request: Request, answer: Readings) -> Answer:
         if answer.actions != request.actions or answer.count != request.count:
             raise InputError(
                 "readings must come from the actions and the count that were asked for",
@@ -119,10 +126,8 @@ class Learner:
                 remedy=f"Run {request.actions} exactly {request.count} times.",
             )
         try:
-            return Digest(
-                {h: self._feature(answer, h) for h in request.observations},
-                {h: self._reward(answer, h) for h in request.rewards},
-            )
+            digests = self.embedding.read(answer, request.observations)
+            rewards = {h: self._reward(answer, h) for h in request.rewards}
         except LookupError as error:
             raise InputError(
                 "readings must hold every time step that was asked for",
@@ -130,16 +135,14 @@ class Learner:
                 remedy=f"Read the observations of steps {[*request.observations]} and the rewards "
                 f"of steps {[*request.rewards]}.",
             ) from error
-
-    def _feature(self, answer: Readings, step: int) -> FloatArray:
-        mean = self.features.mean(answer.observation(step))
-        if mean.shape != (self.features.dimension,) or not np.isfinite(mean).all():
+        counts = {d.count for d in digests.values()} | {answer.reward(h).count for h in rewards}
+        if counts - {request.count}:
             raise InputError(
-                f"the mean feature must be {self.features.dimension} finite numbers",
-                got=f"{mean} at step {step} of {answer.actions}",
-                remedy="Check the observations that the system returns.",
+                "every time step must be read in every episode",
+                got=f"readings of {sorted(counts)} episodes among {request.count}",
+                remedy="Return all episodes at every step, or ask for fewer.",
             )
-        return mean
+        return Answer(digests, rewards)
 
     def _reward(self, answer: Readings, step: int) -> float:
         low, high = self.reward_range
@@ -159,10 +162,10 @@ class Learner:
         while True:  # line 3
             self.usage.rounds += 1
             decisions: list[Decision] = []
-            uncovered: tuple[Node, FloatArray] | None = None
+            uncovered: tuple[Node, Any] | None = None
             node = self._root
             for level in self._levels:  # line 4
-                x: FloatArray = yield from self._embed(node)  # line 5
+                x = yield from self._embed(node)  # line 5
                 decision = self._decide(node, x, level)  # line 6
                 decisions.append(decision)
                 if uncovered is None and not self._is_settled(decision):  # line 11
@@ -172,11 +175,23 @@ class Learner:
                 node = node.child(decision.action)
             self.incumbent = tuple(d.action for d in decisions)
             if uncovered is None:  # line 8
-                self.plan = tuple(decisions)
-                if self.value is None:
-                    self.value = max(decisions[0].estimates)
+                yield from self._finish(node, decisions)
                 return  # line 9
             yield from self._expand(*uncovered)  # lines 12 to 17
+
+    def _finish(self, node: Node, decisions: list[Decision]) -> Process:
+        """Complete the plan where windows are cut off by the horizon: try all that is left."""
+        if node.level < self.horizon:
+            value = yield self._value(node)
+            if node is self._root:
+                self.value = value
+        while node.level < self.horizon:
+            decisions.append(self._tried(node))
+            node = node.child(decisions[-1].action)
+        self.plan = tuple(decisions)
+        self.incumbent = tuple(d.action for d in decisions)
+        if self.value is None:
+            self.value = max(decisions[0].estimates)
 
     def _value(self, node: Node) -> Process:
         """Algorithm 2, Compute-V*."""
@@ -189,7 +204,7 @@ class Learner:
             targets: FloatArray = yield from self._try_all(node)  # line 3
             node.value = float(targets.max())  # line 4
             return node.value
-        x: FloatArray = yield from self._embed(node)  # line 6
+        x = yield from self._embed(node)  # line 6
         level = self._levels[node.level]
         if level.coverage(x) <= self.schedule.threshold:  # line 7
             self.usage.covered[node.level] += 1
@@ -201,7 +216,7 @@ class Learner:
             node.value = float(targets.max())  # line 18
         return node.value
 
-    def _expand(self, node: Node, x: FloatArray) -> Process:
+    def _expand(self, node: Node, x: Any) -> Process:
         """Try every action below an uncovered node and store what it taught."""
         targets: FloatArray = yield from self._try_all(node)
         # The sub-calls touch deeper levels only, so adding afterwards changes nothing.
@@ -224,73 +239,96 @@ class Learner:
     def _embed(self, node: Node) -> Process:
         """x-hat of the node: fresh at every visit, or once and for all when pooling."""
         self.level = node.level
-        if self.schedule.pool and node.embedding is not None:
-            return node.embedding
+        if self.schedule.pool and node.point is not None:
+            return node.point
         self.usage.feature_batches += 1
-        yield from self._collect([node], self.schedule.feature_samples, _features_of)
-        node.embedding = node.features.mean
-        return node.embedding
+        window = node.window(self.embedding.future - 1, self.n_actions)
+        if not self.schedule.pool:
+            for member in chain.from_iterable(window):
+                member.forget()
+        # Whoever reaches the end of a continuation has passed the nodes before it.
+        yield from self._collect(window[-1], self.schedule.feature_samples, "observations")
+        node.point = self.embedding.point(node)
+        node.samples = min(end.count for end in window[-1])
+        return node.point
 
     def _rewards(self, node: Node, actions: Sequence[int]) -> Process:
         """r-hat of these actions at the node, likewise; [len(actions)]."""
         children = [node.child(action) for action in actions]
         wanted = [c for c in children if not self.schedule.pool or c.reward is None]
         self.usage.reward_batches += len(wanted)
-        yield from self._collect(wanted, self.schedule.reward_samples, _rewards_of)
+        if not self.schedule.pool:
+            for child in wanted:
+                child.rewards = Tally()
+        yield from self._collect(wanted, self.schedule.reward_samples, "rewards")
         for child in wanted:
-            child.reward = float(child.rewards.mean)
+            child.reward = child.rewards.mean
         return np.array([child.reward for child in children])
 
-    def _collect(self, nodes: Sequence[Node], target: int, tally_of: Any) -> Process:
-        """Ask until each node's tally holds `target` readings, from scratch unless pooling."""
-        if not self.schedule.pool:
-            for node in nodes:
-                tally_of(node).clear()
-        while missing := [node for node in nodes if tally_of(node).count < target]:
+    def _collect(self, nodes: Sequence[Node], target: int, kind: Kind) -> Process:
+        """Ask until `target` readings of the kind are there for each node."""
+        while missing := [node for node in nodes if _count(node, kind) < target]:
             requests = tuple(
-                self._request(node, target - tally_of(node).count, tally_of) for node in missing
+                self._request(node, target - _count(node, kind), kind) for node in missing
             )
-            digests: Sequence[Digest] = yield requests
-            for node, request, digest in zip(missing, requests, digests, strict=True):
-                for mean in digest.features.values():
-                    node.features.add(request.count, mean)
-                for reward in digest.rewards.values():
-                    node.rewards.add(request.count, reward)
+            answers: Sequence[Answer] = yield requests
+            for node, request, answer in zip(missing, requests, answers, strict=True):
+                for level, digest in answer.observations.items():
+                    node.ancestor(level).absorb(digest)
+                for mean in answer.rewards.values():
+                    node.rewards.add(request.count, mean)
 
-    def _request(self, node: Node, count: int, tally_of: Any) -> Request:
-        if not node.sampled:
-            node.sampled = True
+    def _request(self, node: Node, count: int, kind: Kind) -> Request:
+        if not node.seen:
+            node.seen = True
             self.usage.nodes += 1
         if self._largest_batch is not None:
             count = min(count, self._largest_batch)
         h = node.level
-        # An episode that ends at the node reads both what is seen there and the last reward.
+        # An episode that ends at the node reads both what is seen there and the last reward; when
+        # pooling, neither is thrown away.
         both = self.schedule.pool
-        observed = h < self.horizon and (both or tally_of is _features_of)
-        rewarded = h > 0 and (both or tally_of is _rewards_of)
-        return Request(node.prefix, count, range(h, h + observed), range(h - 1, h - 1 + rewarded))
+        observed = h < self.horizon and (both or kind == "observations")
+        rewarded = h > 0 and (both or kind == "rewards")
+        return Request(
+            node.prefix,
+            count,
+            self.embedding.steps(h) if observed else range(0),
+            range(h - 1, h) if rewarded else range(0),
+        )
 
-    def _decide(self, node: Node, x: FloatArray, level: Ridge) -> Decision:
+    # ------------------------------------------------------------ decisions
+
+    def _decide(self, node: Node, x: Any, level: Regression) -> Decision:
         # When pooling, what an expanded node was told about its actions is kept, and beats any
         # prediction; without pooling every visit predicts anew, as printed.
-        expanded = self.schedule.pool and node.targets is not None
-        estimates = node.targets if expanded and node.targets is not None else level.predict(x)
+        if self.schedule.pool and node.targets is not None:
+            return self._tried(node)
+        estimates = level.predict(x)
         return Decision(
             level=node.level,
             action=int(estimates.argmax()),
             estimates=tuple(estimates.tolist()),
             coverage=level.coverage(x),
-            samples=node.features.count,
-            source="expansion" if expanded else "regression",
+            samples=node.samples,
+            source="regression",
+        )
+
+    def _tried(self, node: Node) -> Decision:
+        """The decision at a node whose actions were all tried."""
+        assert node.targets is not None
+        return Decision(
+            level=node.level,
+            action=int(node.targets.argmax()),
+            estimates=tuple(node.targets.tolist()),
+            coverage=0.0,
+            samples=min(child.rewards.count for child in node.children.values()),
+            source="expansion",
         )
 
     def _is_settled(self, decision: Decision) -> bool:
         return decision.source == "expansion" or decision.coverage <= self.schedule.threshold
 
 
-def _features_of(node: Node) -> Tally:
-    return node.features
-
-
-def _rewards_of(node: Node) -> Tally:
-    return node.rewards
+def _count(node: Node, kind: Kind) -> int:
+    return node.count if kind == "observations" else node.rewards.count

@@ -109,7 +109,8 @@ def load(path: str | Path) -> Result:
 
 def _from_dict(data: dict[str, Any]) -> Result:
     certificate = dict(data["certificate"])
-    certificate["assumptions"] = tuple(certificate["assumptions"])
+    for name in ("assumptions", "notes"):
+        certificate[name] = tuple(certificate[name])
     certificate["schedule"] = Schedule(**certificate["schedule"])
     if certificate["bounds"] is not None:
         certificate["bounds"] = Bounds(**certificate["bounds"])

@@ -1,23 +1,46 @@
-"""Ridge regression and coverage of one level, on one growing factorisation.
+"""Ridge regression and coverage of one level, on one growing factorisation: primal and dual.
 
-Sigma = lambda I + sum of x x'. Instead of Sigma or its inverse, a square root S of the inverse is
+Primal (`Ridge`), for points that are vectors. Sigma = lambda I + sum of x x'. Instead of Sigma or
+its inverse, a square root S of the inverse is
 kept (S S' = Sigma^-1) and updated for each added point in O(d^2) by Potter's formula, known from
 square-root Kalman filters (J. E. Potter, in Battin, "Astronautical Guidance", 1964). A squared
 length is never negative and rounding grows with the root of the condition number, not with the
 condition number itself, so that a tiny ridge and 10^5 additions are carried in double precision.
+
+Dual (`DualRidge`), for points that are known by their inner products K only: a Cholesky factor of
+K + lambda I that grows by a row for each added point. Coverage is
+x' Sigma^-1 x = (k(x, x) - k' (K + lambda I)^-1 k) / lambda; the 1 / lambda makes it equal to the
+primal one for every ridge (the paper states it for lambda = 1).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from surepath.errors import NumericalError
 from surepath.system import FloatArray
 
 DRIFT_LIMIT = 1e-6
 """Largest relative error of the coverage of a point just added, which is known exactly."""
+
+
+Gram: TypeAlias = Callable[[Any, Sequence[Any]], FloatArray]
+"""Inner products of one point with others, [len(others)]."""
+
+
+class Regression(Protocol):
+    """Least squares with a ridge for several outputs, and how far a point is from those stored."""
+
+    def coverage(self, x: Any) -> float: ...
+
+    def predict(self, x: Any) -> FloatArray: ...
+
+    def add(self, x: Any, y: FloatArray) -> None: ...
 
 
 class Ridge:
@@ -65,5 +88,54 @@ class Ridge:
                 f"the factorisation lost its accuracy after {self.count} points: the coverage of "
                 f"the last one is off by a factor of 1 + {self.drift:.1e}. The ridge "
                 f"{self._ridge:.1e} is too small for double precision at this scale of features; "
-                "use a larger ridge, or scale the features up."
+                "use a larger ridge, or scale the features down."
             )
+
+
+class DualRidge:
+    """The same regression for points that are known by their inner products."""
+
+    def __init__(self, gram: Gram, n_outputs: int, ridge: float) -> None:
+        self._gram = gram
+        self._ridge = ridge
+        self._points: list[Any] = []
+        self._factor = np.zeros((0, 0))  # L L' = K + lambda I
+        self._whitened = np.zeros((0, n_outputs))  # L^-1 outputs
+        self._last: tuple[Any, float, FloatArray] | None = None  # a point, k(x, x), L^-1 k(x, .)
+
+    @property
+    def count(self) -> int:
+        return len(self._points)
+
+    def coverage(self, x: Any) -> float:
+        own, v = self._project(x)
+        return math.sqrt(max(0.0, own - float(v @ v)) / self._ridge)
+
+    def predict(self, x: Any) -> FloatArray:
+        return self._project(x)[1] @ self._whitened
+
+    def add(self, x: Any, y: FloatArray) -> None:
+        own, v = self._project(x)
+        square = own + self._ridge - float(v @ v)  # at least the ridge, in exact arithmetic
+        if not square > self._ridge / 2:
+            raise NumericalError(
+                f"the Gram matrix of {self.count + 1} points plus the ridge {self._ridge:.1e} is "
+                f"not positive definite (last pivot {square:.1e}): the kernel is not positive "
+                "definite, or the ridge is too small for double precision"
+            )
+        n = self.count
+        factor = np.zeros((n + 1, n + 1))
+        factor[:n, :n], factor[n, :n], factor[n, n] = self._factor, v, math.sqrt(square)
+        self._factor = factor
+        last = (y - v @ self._whitened) / factor[n, n]
+        self._whitened = np.vstack([self._whitened, last])
+        self._points.append(x)
+        self._last = None
+
+    def _project(self, x: Any) -> tuple[float, FloatArray]:
+        """k(x, x) and L^-1 k(x, stored): what everything else needs, computed once a point."""
+        if self._last is None or self._last[0] is not x:
+            row = self._gram(x, [x, *self._points])
+            v = solve_triangular(self._factor, row[1:], lower=True) if self._points else row[1:]
+            self._last = x, float(row[0]), v
+        return self._last[1], self._last[2]

@@ -20,10 +20,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from surepath.errors import InputError
 from surepath.validate import between, whole
+
+MAGNITUDES = (1e-15, 1e15)
+"""Quantities beyond these are mistakes, and would overflow the formulas."""
+
+Windows: TypeAlias = Literal["product", "joint"]
+"""How a future of several steps is averaged: products of node means, or joint windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +49,24 @@ class Setting:
     reward_noise: float = 0.5  # sub-Gaussian parameter; (high - low) / 2 for bounded rewards
     unique: bool = False  # one optimal action in every state: saves a factor H in M'
     future: int = 1  # K
+    windows: Windows = "product"
+    expansions: Callable[[float, float], int] | None = None  # N'(ridge, threshold) of a kernel
 
     def __post_init__(self) -> None:
         for name in ("horizon", "n_actions", "dimension", "future"):
             whole(name, getattr(self, name), least=1)
         if self.latent_dimension is not None:
             whole("latent_dimension", self.latent_dimension, least=1, most=self.window_dimension)
-        for name in ("gap", "norm", "radius", "reward_noise"):
-            between(name, getattr(self, name), 0, math.inf)
-        if self.feature_noise is not None:
-            between("feature_noise", self.feature_noise, 0, math.inf)
+        for name in ("gap", "norm", "radius", "reward_noise", "feature_noise"):
+            if getattr(self, name) is not None:
+                between(name, getattr(self, name), *MAGNITUDES)
         between("delta", self.delta, 0, 1)
+        if self.windows_are_products and self.feature_noise is not None:
+            raise InputError(
+                "products of unbounded features are not covered by the theory",
+                got=f"future={self.future} with feature_noise={self.feature_noise}",
+                remedy='Use bounded features, or windows="joint".',
+            )
 
     @property
     def continuations(self) -> int:
@@ -65,9 +79,24 @@ class Setting:
         return self.dimension * self.continuations
 
     @property
+    def windows_are_products(self) -> bool:
+        return self.future > 1 and self.windows == "product"
+
+    @property
+    def window_nodes(self) -> int:
+        """1 + A + .. + A^(K-1): nodes of a window."""
+        return sum(self.n_actions**depth for depth in range(self.future))
+
+    @property
     def noise(self) -> float:
-        """Sub-Gaussian parameter of <u, psi - x> for unit u: Hoeffding's where psi is bounded."""
-        return self.radius if self.feature_noise is None else self.feature_noise
+        """Sub-Gaussian parameter of <u, x-hat - x> for unit u and one reading a continuation.
+
+        Hoeffding's where psi is bounded. For products of node means, x-hat - x is a sum over the
+        depths of the window, each term linear in the errors of that depth given the depths above;
+        a node at depth j is in A^(K-1-j) continuations, so its error counts A^(K-1-j)-fold.
+        """
+        base = self.radius if self.feature_noise is None else self.feature_noise
+        return base * math.sqrt(self.window_nodes) if self.windows_are_products else base
 
     @property
     def tested_levels(self) -> int:
@@ -99,11 +128,18 @@ class Schedule:
     feature_samples: int  # M, per continuation of a window
     reward_samples: int  # M'
     pool: bool = True
+    windows: Windows = "product"
     name: str = "custom"
 
     def __post_init__(self) -> None:
+        if self.windows not in ("product", "joint"):
+            raise InputError(
+                "windows are products of node means, or joint",
+                got=repr(self.windows),
+                remedy='Set windows to "product" or "joint".',
+            )
         between("ridge", self.ridge, 0, math.inf)
-        between("threshold", self.threshold, 0, math.inf)
+        between("threshold", self.threshold, *MAGNITUDES)
         whole("feature_samples", self.feature_samples, least=1)
         whole("reward_samples", self.reward_samples, least=1)
 
@@ -143,7 +179,13 @@ def expansion_bound(setting: Setting, ridge: float, threshold: float) -> int:
     1 + u; and ln det(Sigma / lambda) <= d ln(1 + n B^2 / (d lambda)) for embeddings of length at
     most B. Deterministic for bounded features (B^2 = A^(K-1) radius^2); for unbounded ones B is
     radius + 1, on the event that no sampled mean is further than 1 from its expectation.
+
+    For a kernel, ln det is bounded by its information gain instead, whatever the number of samples:
+    as a function of one embedding it is increasing in a convex function, so it is largest at single
+    observations. Futures of several steps multiply kernels; for those the count of d is used.
     """
+    if setting.expansions is not None and setting.future == 1:
+        return setting.expansions(ridge, threshold)
     d = setting.window_dimension
     growth = math.log1p(threshold**2)
     square = _embedding_radius(setting) ** 2
@@ -209,8 +251,9 @@ def reward_batches(setting: Setting, expansions: int) -> int:
 
 def bounds(schedule: Schedule, setting: Setting) -> Bounds:
     """Counts and failure probability of any schedule, by the argument that proves most."""
+    setting = replace(setting, windows=schedule.windows)  # the schedule says how it averages
     candidates = [_bounds(schedule, setting, latent=False)]
-    if setting.latent_dimension is not None and math.log1p(schedule.threshold**2) > 0.25:
+    if _has_latent_count(setting, schedule.threshold):
         candidates.append(_bounds(schedule, setting, latent=True))
     return min(candidates, key=lambda b: (b.failure, b.episodes))
 
@@ -225,6 +268,11 @@ def _bounds(schedule: Schedule, setting: Setting, *, latent: bool) -> Bounds:
     if tolerance > 0:
         failure = min(1.0, _failure(schedule, setting, tolerance, f, r, latent=latent))
     return Bounds(expansions, f, r, episodes, episodes * setting.horizon, failure, tolerance)
+
+
+def _has_latent_count(setting: Setting, threshold: float) -> bool:
+    known = setting.latent_dimension is not None and not setting.windows_are_products
+    return known and math.log1p(threshold**2) > 0.25
 
 
 def failure_bound(schedule: Schedule, setting: Setting) -> float:
@@ -244,12 +292,22 @@ def _failure(
 ) -> float:
     m, m_reward = schedule.feature_samples, schedule.reward_samples
     # (i): <theta_a, x-hat - x> is sub-Gaussian with variance (noise Theta)^2 / M; A F statements.
-    features = 2 * setting.n_actions * f * _tail(t, setting.noise * setting.norm, m)
+    features = 2 * _statements(setting, f) * _tail(t, setting.noise * setting.norm, m)
     # (ii): a sum of at most H reward means. Its law is sub-Gaussian as a whole when the optimal
     # continuation is unique; with ties each of the H terms gets t / H.
     scale = math.sqrt(setting.horizon) if setting.unique else float(setting.horizon)
     rewards = 2 * r * _tail(t, scale * setting.reward_noise, m_reward)
     return features + rewards + _embedding_failure(schedule, setting, f, latent=latent)
+
+
+def _statements(setting: Setting, f: int) -> int:
+    """Statements (i): one for every action and sampled embedding.
+
+    The node means of a window are read before its inner nodes are visited themselves, so whether
+    these are visited depends on them: with products, every node of a sampled window gets its own.
+    """
+    spread = setting.window_nodes if setting.windows_are_products else 1
+    return setting.n_actions * f * spread
 
 
 def _tail(t: float, scale: float, n: int) -> float:
@@ -307,6 +365,7 @@ def paper(setting: Setting) -> Schedule:
         feature_samples=math.ceil(scale * (setting.noise * setting.norm) ** 2),
         reward_samples=math.ceil(scale * (setting.reward_noise * setting.horizon) ** 2),
         pool=False,
+        windows="joint",
         name="paper",
     )
 
@@ -324,7 +383,7 @@ def tight(setting: Setting, threshold: float = 1.0) -> Schedule:
     between("threshold", threshold, 0, math.inf)
     ridge = (setting.gap / (6 * setting.norm * threshold)) ** 2
     plain = _tight(setting, ridge, threshold, expansion_bound(setting, ridge, threshold))
-    if setting.latent_dimension is None or math.log1p(threshold**2) <= 0.25:
+    if not _has_latent_count(setting, threshold):
         return plain
     count = latent_expansion_bound(setting, ridge, threshold)
     by_latent = _tight(setting, ridge, threshold, count, distance=math.sqrt(ridge / 8))
@@ -351,10 +410,11 @@ def _tight(
         threshold=threshold,
         feature_samples=math.ceil(m),
         reward_samples=math.ceil(per_unit * setting.reward_noise**2 * terms),
+        windows=setting.windows,
         name="tight",
     )
 
 
 def _log_term(setting: Setting, expansions: int, statements: int) -> float:
     f, r = feature_batches(setting, expansions), reward_batches(setting, expansions)
-    return math.log(statements * max(setting.n_actions * f, r) / setting.delta)
+    return math.log(statements * max(_statements(setting, f), r) / setting.delta)

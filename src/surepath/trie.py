@@ -6,40 +6,37 @@ more draw from the same law, whichever episode it came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from surepath.system import Actions, FloatArray
 
 
 @dataclass(slots=True)
 class Tally:
-    """Running sum of readings."""
+    """Running mean of rewards."""
 
     count: int = 0
-    total: FloatArray = field(default_factory=lambda: np.zeros(1))
+    total: float = 0.0
 
-    def add(self, count: int, mean: FloatArray | float) -> None:
-        self.total = (
-            self.total + count * np.asarray(mean) if self.count else count * np.asarray(mean)
-        )
+    def add(self, count: int, mean: float) -> None:
+        self.total += count * mean
         self.count += count
 
-    def clear(self) -> None:
-        self.count = 0
-
     @property
-    def mean(self) -> FloatArray:
+    def mean(self) -> float:
         return self.total / self.count
 
 
 class Node:
-    """One prefix: how it is reached, what was read there, and what was concluded."""
+    """One prefix: how it is reached, what was read there, and what was concluded.
+
+    What is concluded is kept as it was when first used; readings that come later do not change it.
+    """
 
     __slots__ = (
-        "action", "children", "embedding", "features", "level", "parent", "reward", "rewards",
-        "sampled", "targets", "value",
+        "action", "children", "digest", "level", "parent", "point", "reward", "rewards", "samples",
+        "seen", "targets", "used", "value",
     )  # fmt: skip
 
     def __init__(self, parent: Node | None = None, action: int = -1) -> None:
@@ -47,11 +44,13 @@ class Node:
         self.action = action  # that leads here from the parent
         self.level: int = parent.level + 1 if parent else 0
         self.children: dict[int, Node] = {}
-        self.sampled = False  # whether anything was ever asked for here
-        self.features = Tally()  # of the observations at this node
+        self.seen = False  # whether anything was ever asked for here
+        self.digest: Any = None  # of the observations read here
         self.rewards = Tally()  # of the action that leads here
-        self.embedding: FloatArray | None = None  # x-hat, as it was when first used
-        self.reward: float | None = None  # r-hat of the action that leads here, when first used
+        self.used: Any = None  # the digest, as it was when first used
+        self.reward: float | None = None  # r-hat of the action that leads here
+        self.point: Any = None  # x-hat: the embedding of the future from here
+        self.samples = 0  # readings behind the embedding
         self.targets: FloatArray | None = None  # y_a of every action, once all were tried
         self.value: float | None = None  # what Compute-V* returned
 
@@ -59,6 +58,40 @@ class Node:
         if action not in self.children:
             self.children[action] = Node(self, action)
         return self.children[action]
+
+    def ancestor(self, level: int) -> Node:
+        """The node of this path at the level."""
+        node = self
+        while node.level > level and node.parent is not None:
+            node = node.parent
+        return node
+
+    def window(self, depth: int, n_actions: int) -> list[list[Node]]:
+        """The descendants 0 .. depth steps below, by depth, in the order of their actions."""
+        layers: list[list[Node]] = [[self]]
+        for _ in range(depth):
+            layers.append([node.child(a) for node in layers[-1] for a in range(n_actions)])
+        return layers
+
+    def absorb(self, digest: Any) -> None:
+        """Pool one more batch of observations, unless what they say is fixed already."""
+        if self.used is None:
+            self.digest = digest if self.digest is None else self.digest.merge(digest)
+
+    def settle(self) -> Any:
+        """The digest, fixed from now on."""
+        if self.used is None:
+            self.used = self.digest
+        return self.used
+
+    def forget(self) -> None:
+        """Drop the observations, so that the next visit reads fresh ones."""
+        self.digest = self.used = self.point = None
+
+    @property
+    def count(self) -> int:
+        """Observations read here."""
+        return 0 if self.digest is None else self.digest.count
 
     @property
     def prefix(self) -> Actions:

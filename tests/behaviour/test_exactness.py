@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import surepath
-from surepath.api import plan_task
 from surepath.learner import Learner
 from surepath.problems import Problem
 from surepath.ridge import Ridge
 from surepath.run.driver import drive
 from surepath.schedule import Bounds, Schedule, bounds, tight
+from surepath.task import plan_task
 
 CHUNK = 25
 

@@ -252,7 +252,7 @@ def rewards_constant_scatter(
         ("gaussian", "o0", scatter_turned, "mean of o0[8]"),
         ("gaussian", "o0", scatter_diagonal, "covariance of o0[4] and o0[4]"),
         ("tabular", "o0", counts_overdispersed, "covariance of o0[2] and o0[2]"),
-        ("mixing", "o0", counts_overdispersed, "covariance of o0[0] and o0[0]"),
+        ("mixing", "o0", counts_overdispersed, "covariance of o0[2] and o0[2]"),
         ("tabular", "r0", rewards_overdispersed, "covariance of r0[0] and r0[0]"),
         ("tabular", "r0", rewards_constant_scatter, "distribution of r0[1]"),
         ("gaussian rewards", "r0", mean_variance_times(1.15), "covariance of r0[0] and r0[0]"),

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from surepath.api import plan_task
 from surepath.bench.report import Cell, Report, Section, slope, tracked
 from surepath.errors import SurepathError
 from surepath.learner import Learner
@@ -18,6 +17,7 @@ from surepath.problems.base import Problem
 from surepath.problems.tabular import tabular
 from surepath.run.driver import drive
 from surepath.schedule import Schedule, Setting, bounds, expansion_bound, paper, tight
+from surepath.task import plan_task
 
 Rule = Callable[[Setting], Schedule]
 

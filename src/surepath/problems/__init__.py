@@ -11,7 +11,9 @@ from surepath.problems.base import Oracle, Problem
 from surepath.problems.gaussian import gaussian
 from surepath.problems.lock import lock
 from surepath.problems.mixing import mixing
+from surepath.problems.overcomplete import overcomplete
 from surepath.problems.tabular import Tabular, tabular
+from surepath.problems.touch import touch
 from surepath.validate import nearest
 
 _FACTORIES: Mapping[str, Callable[..., Problem]] = {
@@ -19,6 +21,8 @@ _FACTORIES: Mapping[str, Callable[..., Problem]] = {
     "gaussian": gaussian,
     "lock": lock,
     "mixing": mixing,
+    "overcomplete": overcomplete,
+    "touch": touch,
 }
 
 __all__ = ["Oracle", "Problem", "Tabular", "factory", "make", "problems"]

@@ -25,13 +25,12 @@ State: TypeAlias = Any
 class Oracle:
     """The exact answer of a problem and the constants the theory is stated in.
 
-    gap and norm are over the states that some action sequence reaches: the others cannot matter.
+    gap and radius are over the states that some action sequence reaches: the others cannot matter.
     """
 
     actions: Actions  # an optimal sequence
     value: float  # its expected return
     gap: float  # Delta: smallest positive V*(s) - Q*(s, a); infinity when nothing is suboptimal
-    norm: float  # Theta: largest ||theta|| with Q*_h(s, a) = <theta_(a;h), x_h(s)>
     unique: bool  # one optimal action in every reachable state
     radius: float  # largest ||x_h(s)||
 
@@ -47,6 +46,7 @@ class Problem(ABC):
     observation_noise: float | None = None  # sub-Gaussian parameter where unbounded
     reward_noise: float = 0.5  # sub-Gaussian parameter; 1/2 covers every law on [0, 1]
     reward_range: tuple[float, float] = (0.0, 1.0)
+    preferred_features: str = "onehot"  # in which its Q* is linear, and its norm is stated
 
     @property
     def statistic(self) -> type[Counts | Moments]:
@@ -87,9 +87,14 @@ class Problem(ABC):
     def gap(self) -> float:
         return self.oracle.gap
 
-    @property
+    @cached_property
     def norm(self) -> float:
-        return self.oracle.norm
+        """Theta: largest ||theta|| with Q*_h(s, a) = <theta_(a;h), x_h(s)> at reachable states."""
+        return self.norm_of(1)
+
+    @abstractmethod
+    def norm_of(self, future: int) -> float:
+        """The same for embeddings of so many observations, stacked over all continuations."""
 
     @property
     def radius(self) -> float:
@@ -106,7 +111,7 @@ class Problem(ABC):
             )
         states = [self.start]
         for step, action in enumerate(actions):
-            if not 0 <= action < self.n_actions:
+            if action not in range(self.n_actions):
                 raise InputError(
                     f"actions are 0 .. {self.n_actions - 1}",
                     got=f"action {action} at step {step}",

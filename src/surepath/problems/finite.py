@@ -108,7 +108,6 @@ class FiniteProblem(Problem):
             actions=tuple(actions),
             value=float(self.q[0, 0].max()),
             gap=float(suboptimal.min()) if len(suboptimal) else np.inf,
-            norm=max(self._level_norm(h, states) for h, states in enumerate(reachable)),
             unique=len(gaps) - len(suboptimal) == n_states,
             radius=max(
                 float(np.linalg.norm(self.embeddings[h, states], axis=1).max())
@@ -116,20 +115,44 @@ class FiniteProblem(Problem):
             ),
         )
 
-    def _level_norm(self, level: int, states: IntArray) -> float:
-        """Largest ||theta_a|| of the level: least-norm solution of <theta_a, x(s)> = Q*(s, a)."""
-        x = self.embeddings[level, states]  # [reachable, d]
+    def norm_of(self, future: int) -> float:
+        levels = self.dynamics.reachable()[: max(0, self.horizon - future + 1)]
+        return max((self._level_norm(h, s, future) for h, s in enumerate(levels)), default=1.0)
+
+    def window_embeddings(self, level: int, states: IntArray, future: int) -> FloatArray:
+        """Exact embeddings of a future: x(s) (x) stack over actions of what follows."""
+        own = self.embeddings[level, states]
+        if future == 1:
+            return own
+        following = [
+            self.window_embeddings(
+                level + 1, self.dynamics.transitions[level, states, a], future - 1
+            )
+            for a in range(self.n_actions)
+        ]
+        return np.einsum("si,sj->sij", own, np.concatenate(following, axis=1)).reshape(
+            len(states), -1
+        )
+
+    def smallest_singular_value(self, level: int, future: int) -> float:
+        """Of the embeddings of the states reachable at the level; 0 when there are too many."""
+        x = self.window_embeddings(level, self.dynamics.reachable()[level], future)
         singular = np.linalg.svd(x, compute_uv=False)
-        smallest = float(singular[-1]) if len(states) <= x.shape[1] else 0.0
+        return float(singular[-1]) if len(x) <= x.shape[1] else 0.0
+
+    def _level_norm(self, level: int, states: IntArray, future: int) -> float:
+        """Largest ||theta_a|| of the level: least-norm solution of <theta_a, x(s)> = Q*(s, a)."""
+        smallest = self.smallest_singular_value(level, future)
         if smallest < 1e-9:
+            seen = "one observation does" if future == 1 else f"{future} observations do"
             raise InputError(
                 f"the mean observations of the {len(states)} states reachable at level {level} are "
-                "not linearly independent, so one observation does not tell these states apart",
+                f"not linearly independent, so {seen} not tell these states apart",
                 got=f"smallest singular value {smallest:.2e} at level {level}",
-                remedy="Use a longer future (future=2 or more), or emissions that differ.",
+                remedy=f"Use a longer future (future={future + 1}), or emissions that differ.",
             )
-        theta = pseudo_inverse(x) @ self.q[level, states]  # [d, A]
-        return float(np.linalg.norm(theta, axis=0).max())
+        theta = pseudo_inverse(self.window_embeddings(level, states, future))
+        return float(np.linalg.norm(theta @ self.q[level, states], axis=0).max())
 
 
 def random_dynamics(

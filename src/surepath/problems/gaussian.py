@@ -25,6 +25,8 @@ from surepath.validate import between, whole
 class GaussianReadings(FiniteProblem):
     """Finite hidden states, readings with isotropic Gaussian noise."""
 
+    preferred_features = "linear"
+
     def __init__(
         self,
         dynamics: Dynamics,

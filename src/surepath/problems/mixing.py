@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surepath.errors import InputError
 from surepath.problems.base import Oracle, Problem, pseudo_inverse
 from surepath.problems.laws import Bernoulli, Categorical
 from surepath.problems.tabular import random_emissions
@@ -97,12 +98,17 @@ class Mixing(Problem):
             value=float(self.q_values(0, self.start).max()),
             # Exact over the whole simplex: a linear form is smallest at a vertex.
             gap=float(leads[others].min()) if self.n_actions > 1 else np.inf,
-            norm=self._norm(),
             unique=True,
             radius=float(np.linalg.norm(self.emissions, axis=2).max()),
         )
 
-    def _norm(self) -> float:
+    def norm_of(self, future: int) -> float:
+        if future > 1:
+            raise InputError(
+                "a mixing problem states its norm for single observations, which suffice",
+                got=f"future={future}",
+                remedy="Use future=1, or give norm.",
+            )
         by_action = self.weights.transpose(0, 2, 1, 3)  # [H, A, modes, components]
         flat = by_action.reshape(self.horizon, self.n_actions, self.latent_dimension)
         inverse = pseudo_inverse(self.emissions)  # [H, O, modes * components]

@@ -127,7 +127,13 @@ def _per_level(
 def _next_states(
     transitions: NDArray[Any], n_levels: int, n_states: int, n_actions: int
 ) -> IntArray:
-    if np.issubdtype(transitions.dtype, np.floating):
+    if transitions.dtype.kind not in "iuf":
+        raise InputError(
+            "transitions must be numbers",
+            got=f"an array of type {transitions.dtype}",
+            remedy="Give next states as whole numbers, or point masses.",
+        )
+    if transitions.dtype.kind == "f" or transitions.ndim == 4:
         masses = _per_level("transitions", transitions, n_levels, 3)
         if masses.shape[1:] != (n_states, n_actions, n_states):
             raise _misfit(transitions, n_states, n_actions)

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from surepath.embedding import Embedding
 from surepath.errors import InputError
-from surepath.features import Features
 from surepath.learner import Learner
 from surepath.system import Readings, Request, Summarising, System
 
@@ -21,9 +21,9 @@ LARGEST_DRAW = 2**62
 """Counts beyond this do not fit the generators' integers."""
 
 
-def summarises(system: System, features: Features) -> bool:
-    """Whether the system can answer these features with sufficient statistics."""
-    return isinstance(system, Summarising) and system.statistic in features.statistics
+def summarises(system: System, embedding: Embedding) -> bool:
+    """Whether the system can answer this embedding with sufficient statistics."""
+    return isinstance(system, Summarising) and system.statistic in embedding.statistics
 
 
 def drive(
@@ -39,7 +39,7 @@ def drive(
     Every request draws from a generator of its own, keyed by its place in the run: the answers do
     not depend on who computes them, or in which order.
     """
-    summary = summarises(system, learner.features)
+    summary = summarises(system, learner.embedding)
     batch = 0
     while requests := learner.ask():
         cost = sum(request.count for request in requests)
@@ -47,7 +47,7 @@ def drive(
             return False
         learner.tell(
             [
-                _answer(system, request, generator(seed, batch, index), summary=summary)
+                answer(system, request, generator(seed, batch, index), summary=summary)
                 for index, request in enumerate(requests)
             ]
         )
@@ -63,9 +63,10 @@ def generator(seed: int, batch: int, index: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(key))
 
 
-def _answer(
+def answer(
     system: System, request: Request, rng: np.random.Generator, *, summary: bool
 ) -> Readings:
+    """Carry out one request, as single episodes or as their sufficient statistic."""
     if summary and isinstance(system, Summarising):
         if request.count > LARGEST_DRAW:
             raise InputError(

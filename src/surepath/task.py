@@ -1,0 +1,228 @@
+"""What a call of `learn` comes down to: everything checked and chosen before the recursion runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal, TypeAlias
+
+from surepath.embedding import KernelMap, embed
+from surepath.errors import InputError
+from surepath.features import Features
+from surepath.pilot import Pilot, draw_pilot
+from surepath.problems.base import Problem
+from surepath.ranks import FutureChoice, choose_future
+from surepath.resolve import Resolved, resolve
+from surepath.run.driver import summarises
+from surepath.schedule import Schedule, Setting, paper, tight
+from surepath.system import System
+from surepath.validate import between, nearest, whole
+
+SCHEDULES = {"paper": paper, "tight": tight}
+
+RANK_SAMPLES = 10**7
+"""Readings a prefix when the ranks of embeddings are compared, where a statistic can be drawn."""
+
+Future: TypeAlias = int | Literal["auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    system: System
+    horizon: int
+    features: Features | KernelMap
+    future: int
+    schedule: Schedule
+    setting: Setting | None  # None for a user's schedule without gap and norm
+    sources: str  # where gap and norm come from
+    notes: tuple[str, ...]  # what was chosen on the way, and from what
+    reward_range: tuple[float, float]
+    episodes: int  # spent before the recursion starts
+    steps: int
+
+
+def plan_task(
+    env: object,
+    horizon: int | None = None,
+    *,
+    features: object = "auto",
+    future: Future = 1,
+    schedule: str | Schedule = "tight",
+    delta: float = 0.05,
+    gap: float | None = None,
+    norm: float | None = None,
+    reward_range: tuple[float, float] = (0.0, 1.0),
+    seed: int = 0,
+) -> Task:
+    """Check everything, resolve the features, and fix the future and the schedule."""
+    system, levels = _system(env, horizon)
+    between("delta", delta, 0, 1)
+    whole("seed", seed, least=0)
+    _check_range(reward_range)
+    _check_schedule(schedule)
+    if future != "auto":
+        whole("future", future, least=1)
+    known = system if isinstance(system, Problem) else None
+    if known is None and isinstance(schedule, str):
+        _require(gap, norm)
+
+    @cache
+    def pilot() -> Pilot:
+        return draw_pilot(system, levels, seed)
+
+    samples = schedule.feature_samples if isinstance(schedule, Schedule) else RANK_SAMPLES
+    psi = resolve(features, system, pilot, samples)
+    choice = _future(future, system, levels, psi.features, samples, seed)
+    rewards = known.reward_range if known else reward_range
+    setting, sources = None, "not given"
+    if isinstance(schedule, str) or (gap is not None and norm is not None):
+        natural = features in ("auto", getattr(system, "preferred_features", None))
+        oracle = known if natural and levels == system.horizon else None
+        gap, norm, sources = _gap_and_norm(oracle, choice.future, gap, norm)
+        setting = _setting(system, levels, psi, choice.future, gap, norm, delta, rewards)
+        if isinstance(schedule, str):
+            # The paper averages joint windows; its schedule is judged as such.
+            windows = "joint" if schedule == "paper" else "product"
+            setting = replace(setting, windows=windows)
+            schedule = SCHEDULES[schedule](setting)
+        else:
+            setting = replace(setting, windows=schedule.windows)
+    assert isinstance(schedule, Schedule)
+    spent = pilot() if pilot.cache_info().currsize else None
+    return Task(
+        system=system,
+        horizon=levels,
+        features=psi.features,
+        future=choice.future,
+        schedule=schedule,
+        setting=setting,
+        sources=sources,
+        notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
+        reward_range=rewards,
+        episodes=choice.episodes + (spent.episodes if spent else 0),
+        steps=choice.steps + (spent.steps if spent else 0),
+    )
+
+
+def _system(env: object, horizon: int | None) -> tuple[System, int]:
+    if not isinstance(env, System):
+        raise InputError(
+            "env must be a system: horizon, n_actions and rollout(actions, n, rng)",
+            got=repr(env),
+            remedy="Pass a problem from surepath.make(name), or an object with those members.",
+        )
+    whole("n_actions", env.n_actions, least=1)
+    longest = whole("the system's horizon", env.horizon, least=1)
+    levels = longest if horizon is None else whole("horizon", horizon, least=1, most=longest)
+    return env, levels
+
+
+def _check_range(reward_range: tuple[float, float]) -> None:
+    if not reward_range[0] < reward_range[1]:
+        raise InputError(
+            "reward_range must be (low, high) with low < high",
+            got=reward_range,
+            remedy="Give the smallest and the largest reward the system can pay.",
+        )
+
+
+def _check_schedule(schedule: str | Schedule) -> None:
+    if isinstance(schedule, str) and schedule not in SCHEDULES:
+        raise InputError(
+            f"there is no schedule {schedule!r}",
+            got=repr(schedule),
+            remedy=nearest(schedule, SCHEDULES),
+        )
+
+
+def _future(
+    future: Future,
+    system: System,
+    levels: int,
+    features: Features | KernelMap,
+    samples: int,
+    seed: int,
+) -> FutureChoice:
+    if future != "auto":
+        return FutureChoice(future, "", {})
+    if isinstance(features, KernelMap):
+        raise InputError(
+            'future="auto" compares the ranks of finite-dimensional embeddings',
+            got="a kernel that is used exactly",
+            remedy='Set future to a number, or use KernelFeatures(kernel, "nystroem").',
+        )
+    if summarises(system, embed(features, 1, 1, "product")):
+        samples = RANK_SAMPLES
+    return choose_future(system, levels, features, samples=samples, seed=seed)
+
+
+def _require(gap: float | None, norm: float | None) -> tuple[float, float]:
+    missing = [name for name, value in (("gap", gap), ("norm", norm)) if value is None]
+    if gap is None or norm is None:
+        raise InputError(
+            f"a fixed schedule needs gap and norm, and {' and '.join(missing)} was not given",
+            got=f"gap={gap}, norm={norm}",
+            remedy="Give both (a smaller gap and a larger norm are always safe, and cost more "
+            "episodes), or pass a Schedule of your own.",
+        )
+    return gap, norm
+
+
+def _gap_and_norm(
+    problem: Problem | None, future: int, gap: float | None, norm: float | None
+) -> tuple[float, float, str]:
+    if problem is None or (gap is not None and norm is not None):
+        return *_require(gap, norm), "as given"
+    # Where no action is suboptimal the gap is infinite, and any number is a valid one.
+    gap = min(problem.gap, float(problem.horizon)) if gap is None else gap
+    norm = problem.norm_of(future) if norm is None else norm
+    return gap, norm, "from the problem's oracle"
+
+
+def _setting(
+    env: System,
+    horizon: int,
+    psi: Resolved,
+    future: int,
+    gap: float,
+    norm: float,
+    delta: float,
+    reward_range: tuple[float, float],
+) -> Setting:
+    radius, noise, dimension = _size_of(env, psi)
+    spread = reward_range[1] - reward_range[0]
+    latent = getattr(env, "latent_dimension", None)
+    windows = env.n_actions ** (future - 1)
+    return Setting(
+        horizon=horizon,
+        n_actions=env.n_actions,
+        dimension=dimension**future,
+        gap=gap,
+        norm=norm,
+        delta=delta,
+        latent_dimension=None if latent is None else min(latent, dimension**future * windows),
+        radius=radius**future,
+        feature_noise=noise,
+        reward_noise=spread / 2 if math.isfinite(spread) else getattr(env, "reward_noise", spread),
+        unique=isinstance(env, Problem) and horizon == env.horizon and env.oracle.unique,
+        future=future,
+        expansions=psi.expansions,
+    )
+
+
+def _size_of(env: System, psi: Resolved) -> tuple[float, float | None, int]:
+    """Radius, noise where unbounded, and dimension of the features."""
+    if isinstance(psi.features, KernelMap):
+        return 1.0, None, 1  # counted by the information gain
+    if psi.features.radius is not None:
+        return psi.features.radius, None, psi.features.dimension
+    noise, radius = getattr(env, "observation_noise", None), getattr(env, "radius", None)
+    if noise is None or radius is None:
+        raise InputError(
+            "a fixed schedule needs a bound on the features, or the noise of the observations",
+            got=f"{psi.note}, and a system without the attributes observation_noise and radius",
+            remedy="Use bounded features, such as Custom(function, dimension, radius=1.0), "
+            "or give the system those attributes.",
+        )
+    return radius, noise, psi.features.dimension
