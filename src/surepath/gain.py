@@ -35,7 +35,6 @@ Line: TypeAlias = tuple[float, float]
 WINDOW = 256  # rank-one updates kept apart before they are folded into the covariance
 LINES = 512  # greedy prefixes whose lines enter a bound
 GREEDY_STEPS = 4096  # longest greedy run in search of the expansion bound
-CONDITION = 1e12  # most that n k / lambda may be for a factorisation in double precision
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -46,7 +45,6 @@ class _Greedy:
     gains: FloatArray  # [n + 1], ln det(I + K / ridge)
     top: FloatArray  # [n + 1], largest posterior variance of a candidate / ridge
     spent: FloatArray  # [n + 1], sum over chosen points of posterior variance / ridge
-    counts: FloatArray  # [m], how often each candidate was chosen
 
 
 def information_gain(kernel: Kernel, candidates: ArrayLike, ridge: float, n: int) -> FloatArray:
@@ -85,10 +83,11 @@ def kernel_expansion_bound(
 ) -> int:
     """Most expansions of one level: max of n with n ln(1 + threshold^2) <= gain_bound(n).
 
-    The greedy run is doubled until the inequality fails. Where 4,096 points do not suffice, the
-    bound is the tangent of ln det at the greedy design scaled to n points, and n is found by
-    Newton's method from above: every iterate is itself valid. Holds for observations among the
-    candidates; for a continuous domain read the module's note on candidates.
+    The greedy run is doubled until the inequality fails. Where 4,096 points do not suffice, gamma
+    is bounded by the tangent of ln det at n / 4096 copies of each greedy point (more points for
+    more than 2,048 candidates), and n is found by Newton's method from above: every iterate is
+    itself valid. Holds for observations among the candidates; for a continuous domain read the
+    module's note on candidates.
     """
     matrix, ridge = _prepared(kernel, candidates, ridge)
     rate = math.log1p(between("threshold", threshold, 0, math.inf) ** 2)
@@ -105,7 +104,7 @@ def kernel_expansion_bound(
         if failing.any():
             return int(failing.argmax())
         if steps >= GREEDY_STEPS:
-            return _beyond(matrix, ridge, rate, run.counts)
+            return _beyond(matrix, ridge, rate)
         steps *= 2
 
 
@@ -139,7 +138,7 @@ def _greedy(matrix: FloatArray, ridge: float, n: int) -> _Greedy:
         counts[best] += 1
         top[t + 1] = variance.max() / ridge
         spent[t + 1] = counts @ variance / ridge
-    return _Greedy(gains, top, spent, counts)
+    return _Greedy(gains, top, spent)
 
 
 def _bounds(size: int, run: _Greedy) -> FloatArray:
@@ -161,49 +160,36 @@ def _bounds(size: int, run: _Greedy) -> FloatArray:
     return np.minimum(best, size * np.log1p(most * sizes / size))
 
 
-def _beyond(matrix: FloatArray, ridge: float, rate: float, counts: FloatArray) -> int:
-    """The expansion bound where it is far larger than a greedy run."""
+def _beyond(matrix: FloatArray, ridge: float, rate: float) -> int:
+    """The expansion bound where it is larger than a greedy run can be."""
     m, most = len(matrix), float(matrix.diagonal().max()) / ridge
+    steps = max(GREEDY_STEPS, 2 * m)
 
     def by_rank(n: float) -> Line:
         x = n * most / m
         return m * (math.log1p(x) - x / (1 + x)), most / (1 + x)
 
+    def by_design(n: float) -> Line:
+        # n / steps copies of each greedy point: the same matrix as single ones at a scaled ridge.
+        run = _greedy(matrix, ridge * steps / n, steps)
+        slope = float(run.top[-1]) * steps / n + 24 * steps * EPS * most
+        return float(run.gains[-1] - run.spent[-1]), slope
+
     # ln(1 + x) <= sqrt(x): at m most / rate^2 points the rank bound has failed already.
     bound = _newton(by_rank, m * most / rate**2, rate)
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    if bound * max(float(values[-1]), 0.0) / ridge > CONDITION:
-        return math.floor(bound)
-    features = vectors * np.sqrt(np.maximum(values, 0) / ridge)  # [m, m], rows psi / sqrt(ridge)
-    # A little of every candidate, so that none stays uncovered however large n is.
-    design = 0.95 * counts / counts.sum() + 0.05 / m
-
-    def by_design(n: float) -> Line:
-        return _tangent(features, n * design)
-
     return math.floor(_newton(by_design, bound, rate))
 
 
-def _tangent(features: FloatArray, weights: FloatArray) -> Line:
-    """By concavity ln det(I + B) <= ln det(I + A) + tr((I + A)^-1 (B - A)).
-
-    A is the sum of weights psi psi', B that of any n candidates: tr((I + A)^-1 B) is at most n
-    times the largest psi' (I + A)^-1 psi.
-    """
-    spread = np.eye(features.shape[1]) + (features.T * weights) @ features
-    root = np.linalg.cholesky(spread)
-    variance = np.square(np.linalg.solve(root, features.T)).sum(axis=0)
-    offset = 2 * float(np.log(root.diagonal()).sum()) - float(weights @ variance)
-    return offset, float(variance.max())
-
-
 def _newton(line: Callable[[float], Line], n: float, rate: float) -> float:
-    """The n where a bound, given by a line above it near any n, falls below rate n; from above."""
+    """Where a bound, given by the line above it at any n, falls below rate n; from above.
+
+    Every iterate is valid, so the last 0.1 % is not worth another line.
+    """
     while True:
         offset, slope = line(n)
         if slope >= rate:
             return n
-        root = offset / (rate - slope)
-        if root >= n * (1 - 1e-9):
-            return n
+        root = min(n, offset / (rate - slope))
+        if root >= 0.999 * n:
+            return root
         n = root

@@ -20,11 +20,8 @@ from surepath.errors import InputError
 from surepath.system import Counts, FloatArray, Moments, Sample
 from surepath.validate import array_of, whole
 
-BLOCK = 2**18
-"""Kernel values held at once: 2 MB, so that the few passes over a block stay in the cache."""
-
-MEDIAN_POINTS = 500
-CHECK_POINTS = 200
+BLOCK = 2**16
+"""Kernel values held at once: 512 KB, so that the passes over a block stay in the cache."""
 
 
 class Kernel(Protocol):
@@ -189,7 +186,7 @@ def median_length_scale(sample: ArrayLike) -> float:
     """
     from scipy.spatial.distance import pdist
 
-    distances = pdist(thin(points(sample), MEDIAN_POINTS))
+    distances = pdist(thin(points(sample), 500))
     median = float(np.median(distances)) if len(distances) else 0.0
     positive = distances[distances > 0]
     if median > 0 or not len(positive):
@@ -204,7 +201,7 @@ def check_positive(kernel: Kernel, sample: ArrayLike) -> float:
     that is not finite or not symmetric, or whose Gram matrix has an eigenvalue below -1e-8 times
     the largest. Passing is evidence, not proof, that it is positive definite everywhere.
     """
-    rows = thin(points(sample), CHECK_POINTS)
+    rows = thin(points(sample), 200)
     matrix = gram(kernel, rows, rows)
     scale = max(float(np.abs(matrix).max()), 1e-300)
     skew = float(np.abs(matrix - matrix.T).max())
