@@ -104,7 +104,7 @@ def test_the_norm_is_not_known_and_reading_it_says_so() -> None:
 # ---- the promises
 
 
-@pytest.mark.parametrize("gap", [0.05, 0.1])
+@pytest.mark.parametrize("gap", [0.05, 0.15])
 @pytest.mark.parametrize("seed", range(30))
 def test_the_best_action_leads_along_the_optimal_path(seed: int, gap: float) -> None:
     problem = made(seed, gap=gap)
@@ -113,7 +113,7 @@ def test_the_best_action_leads_along_the_optimal_path(seed: int, gap: float) -> 
         q = problem.q_values(step, state)
         assert q.argmax() == actions[step]
         assert np.diff(np.sort(q))[-1] >= gap
-    assert 0 < problem.gap <= gap + 1  # reported over all nodes, where nothing is promised
+    assert problem.gap > 0  # over all nodes, where no size is promised
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -124,7 +124,7 @@ def test_following_the_pay_of_the_moment_loses(seed: int) -> None:
         means = [problem.reward_law(step, state, a).mean for a in range(problem.n_actions)]
         actions.append(int(np.argmax(means)))
         state = problem.move(step, state, actions[-1])
-    assert problem.expected_return(tuple(actions)) <= problem.optimum[1] - 0.1
+    assert problem.expected_return(tuple(actions)) <= problem.optimum[1] - 0.15
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -163,7 +163,8 @@ def test_readings_have_the_shape_of_the_sensor(sensor: str, shape: tuple[int, ..
     problem = made(sensor=sensor)
     episodes = problem.rollout((0, 1, 2), 5, np.random.default_rng(0))
     assert episodes.observations.shape == (5, 4, *shape)
-    assert problem.dimension == problem.latent_dimension == np.prod(shape)
+    assert problem.dimension == np.prod(shape)
+    assert problem.latent_dimension is None
     assert problem.n_observations is None
     assert problem.observation_noise == 0.1
 

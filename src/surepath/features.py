@@ -116,6 +116,40 @@ class Custom:
         return checked_rows(self.function(observations), len(observations), self.dimension)
 
 
+class Approximation(Protocol):
+    """A kernel's finite-dimensional stand-in."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def transform(self, sample: NDArray[Any], /) -> FloatArray: ...
+
+    def average(self, sample: NDArray[Any], /) -> FloatArray: ...
+
+
+class Approximated:
+    """Features that stand in for a kernel, on observations looked at through `view`."""
+
+    statistics = (Counts,)
+    radius = 1.0
+
+    def __init__(
+        self, approximation: Approximation, view: Callable[[NDArray[Any]], FloatArray]
+    ) -> None:
+        self.approximation = approximation
+        self.view = view
+        self.dimension = approximation.dimension
+
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        rows = self.approximation.transform(self.view(observations))
+        return checked_rows(rows, len(observations), self.dimension)
+
+    def mean(self, sample: Sample) -> FloatArray:
+        if isinstance(sample, Counts):
+            return sample.counts @ self.rows(np.arange(len(sample.counts))) / sample.counts.sum()
+        return self.approximation.average(self.view(_raw(sample, self)))
+
+
 def _raw(sample: Sample, features: Features) -> NDArray[Any]:
     if isinstance(sample, Counts | Moments):
         raise InputError(

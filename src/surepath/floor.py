@@ -225,28 +225,29 @@ def _master(
 ) -> tuple[FloatArray, FloatArray]:
     """The least flow that lifts every cut to 1, scaled to a unit, and the weights of the cuts."""
     horizon, n_states, n_actions = map(int, graph.rewards.shape)
-    visits, first = inner.ravel(), n_states * n_actions
+    # Neither rare visits nor the prices of rare edges may fall below the solver's tolerances.
+    unit, first = np.sqrt(inner.ravel()), n_states * n_actions
     # Conservation at every state after the first level: what leaves it less what enters it.
     enter = np.arange((horizon - 1) * first)
     heads = enter // first * n_states + graph.transitions.ravel()
     nodes = np.concatenate([enter // n_actions, heads])
     columns = np.concatenate([enter + first, enter])
-    signed = np.repeat([1.0, -1.0], len(enter)) * visits[columns]
+    signed = np.repeat([1.0, -1.0], len(enter)) * unit[columns]
     rows = np.repeat(np.arange(len(edges)), edges.shape[1])
-    lifts = np.minimum(slopes * visits[edges], 1e9).ravel()  # beyond it, the solver refuses
+    lifts = np.minimum(slopes * unit[edges], 1e9).ravel()  # it refuses huge coefficients
     size, n_nodes = inner.size, len(enter) // n_actions
-    result = _linprog(  # in units of the inner flow, so that all variables are of order one
-        np.where(np.arange(size) < first, visits, 0.0),
+    result = _linprog(
+        np.where(np.arange(size) < first, unit, 0.0),
         A_ub=csc_array((-lifts, (rows, edges.ravel())), shape=(len(edges), size)),
         b_ub=-np.ones(len(edges)),
         A_eq=csc_array((signed, (nodes, columns)), shape=(n_nodes, size)),
         b_eq=np.zeros(n_nodes),
-        options={"dual_feasibility_tolerance": 1e-10},  # prices rare edges well
+        options={"dual_feasibility_tolerance": 1e-9},
     )
     if not result.success:
         raise NumericalError(f"The linear program of the floor failed: {result.message}")
     weights = np.maximum(-result.ineqlin.marginals, 0.0)
-    return graph.flow(np.maximum(result.x, 0.0) * visits), weights / weights.sum()
+    return graph.flow(np.maximum(result.x, 0.0) * unit), weights / weights.sum()
 
 
 def _duels(graph: _Graph, law: Law, variance: float, max_paths: int) -> _Duels:

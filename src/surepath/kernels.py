@@ -266,6 +266,10 @@ class Nystroem:
         """Features of observations [n, ...], as [n, m]."""
         return gram(self.kernel, points(sample), self.landmarks) @ self._root
 
+    def average(self, sample: ArrayLike) -> FloatArray:
+        """Mean feature of the observations, [m]: averaged before it is multiplied, not after."""
+        return gram(self.kernel, points(sample), self.landmarks).mean(axis=0) @ self._root
+
 
 class FourierFeatures:
     """Random features of an RBF or Matern kernel, after Rahimi and Recht (2007).
@@ -305,6 +309,10 @@ class FourierFeatures:
             )
         phase = rows @ self.frequencies.T
         return np.hstack((np.cos(phase), np.sin(phase))) / math.sqrt(self.dimension / 2)
+
+    def average(self, sample: ArrayLike) -> FloatArray:
+        """Mean feature of the observations, [dimension]."""
+        return self.transform(sample).mean(axis=0)
 
 
 def _spectrum(kernel: Kernel, size: int) -> tuple[FloatArray, float]:

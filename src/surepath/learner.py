@@ -286,9 +286,9 @@ class Learner:
             count = min(count, self._largest_batch)
         h = node.level
         # An episode that ends at the node reads both what is seen there and the last reward; when
-        # pooling, neither is thrown away.
+        # pooling, neither is thrown away where it can be of use.
         both = self.schedule.pool
-        observed = h < self.horizon and (both or kind == "observations")
+        observed = kind == "observations" or (both and h < self._exhaustive_from)
         rewarded = h > 0 and (both or kind == "rewards")
         return Request(
             node.prefix,

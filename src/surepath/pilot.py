@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepath.errors import InputError
 from surepath.run.driver import generator
-from surepath.system import System, steps_of
+from surepath.system import Actions, Episodes, System, steps_of
 
 SEQUENCES, EPISODES = 64, 4
 PILOT = 2**32
@@ -33,7 +34,35 @@ def draw_pilot(system: System, horizon: int, seed: int) -> Pilot:
     steps = 0
     for _ in range(SEQUENCES):
         actions = tuple(int(a) for a in rng.integers(system.n_actions, size=horizon - 1))
-        episodes = system.rollout(actions, EPISODES, rng)
-        readings.append(episodes.observations.reshape(-1, *episodes.observations.shape[2:]))
+        readings.append(_observations(system.rollout(actions, EPISODES, rng), actions, horizon))
         steps += EPISODES * steps_of(actions, horizon)
-    return Pilot(np.concatenate(readings), SEQUENCES * EPISODES, steps)
+    return Pilot(_together(readings), SEQUENCES * EPISODES, steps)
+
+
+def _observations(episodes: Episodes, actions: Actions, horizon: int) -> NDArray[Any]:
+    """What was read at the time steps 0 .. horizon - 1, [n, ...]."""
+    if episodes.actions != actions or episodes.count != EPISODES:
+        raise InputError(
+            "readings must come from the actions and the count that were asked for",
+            got=f"{episodes.count} episodes of {episodes.actions}",
+            remedy=f"Run {actions} exactly {EPISODES} times.",
+        )
+    read = episodes.observations[:, :horizon]
+    if read.shape[1] < horizon:
+        raise InputError(
+            "an episode reads one observation before each action and one after the last",
+            got=f"{read.shape[1]} observations for the {len(actions)} actions {actions}",
+            remedy=f"Return observations of shape [n, {horizon}, ...] for that many actions.",
+        )
+    return read.reshape(-1, *read.shape[2:])
+
+
+def _together(readings: list[NDArray[Any]]) -> NDArray[Any]:
+    shapes = {each.shape[1:] for each in readings}
+    if len(shapes) > 1:
+        raise InputError(
+            "all observations of a system must have one shape",
+            got=f"shapes {', '.join(map(str, sorted(shapes)))}",
+            remedy="Return observations of one shape, whatever the actions.",
+        )
+    return np.concatenate(readings)

@@ -9,7 +9,7 @@ Gymnasium is imported when a space is looked at, which only happens to those who
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 
 from surepath.errors import InputError
 from surepath.system import FloatArray
+from surepath.validate import array_of
 
 Encoder: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 """Observations [n, ...] to numbers [n, d]."""
+
+UNBOUNDED = 1e15
+"""Ends of a box beyond this say "no bound", such as the largest float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Encoding:
     discrete: bool  # one-hot throughout: the mean says everything about each part
     parts: int  # discrete parts, each one-hot
     radius: float | None  # bound on the length of an encoded observation, where there is one
+    blocks: tuple[int, ...]  # numbers of each member of a Dict or Tuple, in units of its own
     image: bool = False
 
 
@@ -40,22 +45,19 @@ def encoding_of(space: Any) -> Encoding:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
-        first, n = int(space.start), int(space.n)
-        return Encoding(lambda x: _one_hot(x.reshape(len(x), -1), [n], [first]), n, True, 1, 1.0)
+        return _symbols([int(space.n)], [int(space.start)])
     if isinstance(space, spaces.MultiDiscrete):
-        sizes = [int(n) for n in np.ravel(space.nvec)]
-        starts = [int(s) for s in np.ravel(space.start)]
-        return Encoding(
-            lambda x: _one_hot(x.reshape(len(x), -1), sizes, starts),
-            sum(sizes), True, len(sizes), float(np.sqrt(len(sizes))),
-        )  # fmt: skip
+        sizes, starts = ([int(v) for v in np.ravel(ends)] for ends in (space.nvec, space.start))
+        return _symbols(sizes, starts, image=len(space.shape) >= 2)
+    if isinstance(space, spaces.MultiBinary):
+        bits = int(np.prod(space.shape))
+        return _symbols([2] * bits, [0] * bits, image=len(space.shape) >= 2)
     if isinstance(space, spaces.Box):
-        low, high = (np.ravel(end).astype(np.float64) for end in (space.low, space.high))
-        ends = np.maximum(np.abs(low), np.abs(high))
-        radius = float(np.linalg.norm(ends)) if np.isfinite(ends).all() else None
-        return Encoding(_flat, len(low), False, 0, radius, image=len(space.shape) >= 2)
-    if isinstance(space, spaces.MultiBinary | spaces.Dict | spaces.Tuple):
-        return _structured(space)
+        return _box(space)
+    if isinstance(space, spaces.Dict):
+        return _joined([(key, encoding_of(part)) for key, part in space.spaces.items()])
+    if isinstance(space, spaces.Tuple):
+        return _joined([(i, encoding_of(part)) for i, part in enumerate(space.spaces)])
     raise InputError(
         "observations must come from a Discrete, MultiDiscrete, MultiBinary, Box, Dict or Tuple "
         "space",
@@ -64,49 +66,96 @@ def encoding_of(space: Any) -> Encoding:
     )
 
 
-def _structured(space: Any) -> Encoding:
-    from gymnasium import spaces
+def numbers(observations: NDArray[Any], width: int | None = None) -> FloatArray:
+    """Observations [n, ...] as finite rows [n, p], where p must be `width` if that is given."""
+    if observations.dtype == object:  # numbers or arrays, one for each observation
+        observations = array_of("observations", cast(Any, list(observations)), float)
+    values = array_of("observations", observations, float)
+    rows = cast(FloatArray, values.reshape(len(values), -1))
+    if width is not None and rows.shape[1] != width:
+        raise InputError(
+            f"observations of this space have {width} numbers each",
+            got=f"observations of shape {values.shape[1:]}",
+            remedy="Correct the observation space, or the observations that the system returns.",
+        )
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            "observations must be finite",
+            got=f"{np.array2string(rows[row], threshold=8)} in row {row} of the batch",
+            remedy="Have the system repair or repeat such a reading.",
+        )
+    return rows
 
-    def leaves(part: Any) -> list[Any]:
-        if isinstance(part, spaces.Dict):
-            return [leaf for each in part.spaces.values() for leaf in leaves(each)]
-        if isinstance(part, spaces.Tuple):
-            return [leaf for each in part.spaces for leaf in leaves(each)]
-        return [part]
 
-    def encode(observations: NDArray[Any]) -> FloatArray:
-        rows = [cast(FloatArray, spaces.flatten(space, each)) for each in observations]
-        return np.asarray(rows, dtype=np.float64)
+def _box(space: Any) -> Encoding:
+    ends = np.maximum(
+        *(np.abs(np.ravel(end).astype(np.float64)) for end in (space.low, space.high))
+    )
+    radius = float(np.linalg.norm(ends)) if (ends <= UNBOUNDED).all() else None
+    width = len(ends)
+    image = len(space.shape) >= 2
+    return Encoding(lambda x: numbers(x, width), width, False, 0, radius, (width,), image)
 
-    ends = [leaf for leaf in leaves(space) if not isinstance(leaf, spaces.MultiBinary)]
-    parts = [encoding_of(leaf) for leaf in ends]
-    binary = sum(int(np.prod(s.shape)) for s in leaves(space) if isinstance(s, spaces.MultiBinary))
-    radii = [part.radius for part in parts]
-    total = None
-    if all(radius is not None for radius in radii):
-        total = float(np.sqrt(sum(radius**2 for radius in radii if radius is not None) + binary))
+
+def _symbols(sizes: list[int], starts: list[int], *, image: bool = False) -> Encoding:
+    """Several discrete readings at once, each one-hot."""
+    parts, width = len(sizes), sum(sizes)
     return Encoding(
-        encode if not isinstance(space, spaces.MultiBinary) else _flat,
-        int(spaces.flatdim(space)),
-        discrete=not binary and all(part.discrete for part in parts),
+        lambda x: _one_hot(numbers(x, parts), sizes, starts),
+        width, True, parts, float(np.sqrt(parts)), (width,), image,
+    )  # fmt: skip
+
+
+def _one_hot(values: FloatArray, sizes: Sequence[int], starts: Sequence[int]) -> FloatArray:
+    encoded = np.zeros((len(values), sum(sizes)))
+    offset = 0
+    for column, (size, start) in enumerate(zip(sizes, starts, strict=True)):
+        symbols = values[:, column].astype(np.int64) - start
+        exact = (symbols + start == values[:, column]) & (symbols >= 0) & (symbols < size)
+        if not exact.all():
+            row = int(np.argmin(exact))
+            raise InputError(
+                f"discrete observations are {start} .. {start + size - 1}",
+                got=f"{values[row, column]:g} in part {column}, row {row} of the batch",
+                remedy="Correct the observation space that the system declares.",
+            )
+        encoded[np.arange(len(values)), offset + symbols] = 1.0
+        offset += size
+    return encoded
+
+
+def _joined(members: list[tuple[Any, Encoding]]) -> Encoding:
+    """The members of a Dict or Tuple space beside each other, however deep."""
+    if not members:
+        raise InputError(
+            "an observation space must have at least one part",
+            got="an empty Dict or Tuple space",
+            remedy="Declare what the observations consist of.",
+        )
+    parts = [part for _, part in members]
+    radii = [part.radius for part in parts if part.radius is not None]
+    return Encoding(
+        lambda x: np.concatenate([part.encode(_member(x, key)) for key, part in members], axis=1),
+        sum(part.dimension for part in parts),
+        discrete=all(part.discrete for part in parts),
         parts=sum(part.parts for part in parts),
-        radius=total,
+        radius=float(np.linalg.norm(radii)) if len(radii) == len(parts) else None,
+        blocks=tuple(block for part in parts for block in part.blocks),
     )
 
 
-def _flat(observations: NDArray[Any]) -> FloatArray:
-    return np.asarray(observations, dtype=np.float64).reshape(len(observations), -1)
-
-
-def _one_hot(values: NDArray[Any], sizes: list[int], starts: list[int]) -> FloatArray:
-    blocks: list[FloatArray] = []
-    for column, (size, start) in enumerate(zip(sizes, starts, strict=True)):
-        symbols = np.asarray(values[:, column], dtype=np.int64) - start
-        if symbols.min() < 0 or symbols.max() >= size:
+def _member(observations: NDArray[Any], key: Any) -> NDArray[Any]:
+    """One member of every observation, as an array of objects."""
+    column = np.empty(len(observations), dtype=object)
+    for row, each in enumerate(observations):
+        try:
+            column[row] = each[key]
+        except (LookupError, TypeError, ValueError) as error:
             raise InputError(
-                f"discrete observations are {start} .. {start + size - 1}",
-                got=f"values from {symbols.min() + start} to {symbols.max() + start}",
-                remedy="Correct the observation space that the system declares.",
-            )
-        blocks.append(np.eye(size)[symbols])
-    return np.concatenate(blocks, axis=1)
+                f"every observation of this space has a member {key!r}",
+                got=f"{each!r} in row {row} of the batch",
+                remedy="Return an object array [n, T] of dicts (Dict) or tuples (Tuple).",
+            ) from error
+    return column

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from surepath.bench.constants import constants
+from surepath.bench.futures import futures
+from surepath.bench.gain import gain
+from surepath.bench.kernels import kernels
 from surepath.bench.report import Report
 
 SUITES: Mapping[str, Callable[[], Report]] = {
     "constants": constants,
+    "futures": futures,
+    "kernels": kernels,
+    "gain": gain,
 }

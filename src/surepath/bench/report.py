@@ -62,3 +62,12 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """Exponent p of y ~ x^p, by least squares on logarithms."""
     logs = [math.log(value) for value in y]
     return float(np.polyfit(np.log(np.asarray(x, dtype=np.float64)), logs, 1)[0])
+
+
+def wilson(successes: int, trials: int, z: float = 1.96) -> str:
+    """A share with its 95 % Wilson interval, as text."""
+    share = successes / trials
+    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    spread = math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
+    half = z / (1 + z**2 / trials) * spread
+    return f"{successes}/{trials} [{max(0.0, centre - half):.2f}, {min(1.0, centre + half):.2f}]"

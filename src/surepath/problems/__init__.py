@@ -8,6 +8,7 @@ from typing import Any
 
 from surepath.errors import InputError
 from surepath.problems.base import Oracle, Problem
+from surepath.problems.continuous import continuous
 from surepath.problems.gaussian import gaussian
 from surepath.problems.lock import lock
 from surepath.problems.mixing import mixing
@@ -21,6 +22,7 @@ _FACTORIES: Mapping[str, Callable[..., Problem]] = {
     "gaussian": gaussian,
     "lock": lock,
     "mixing": mixing,
+    "continuous": continuous,
     "overcomplete": overcomplete,
     "touch": touch,
 }

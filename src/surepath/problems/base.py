@@ -42,7 +42,9 @@ class Problem(ABC):
     n_actions: int
     n_observations: int | None = None  # number of discrete observations; None when real vectors
     dimension: int  # of an observation, after one-hot encoding where it is discrete
-    latent_dimension: int  # of the span of the embeddings of a level
+    latent_dimension: int | None = (
+        None  # of the span of a level's embeddings, whatever the features
+    )
     observation_noise: float | None = None  # sub-Gaussian parameter where unbounded
     reward_noise: float = 0.5  # sub-Gaussian parameter; 1/2 covers every law on [0, 1]
     reward_range: tuple[float, float] = (0.0, 1.0)

@@ -37,7 +37,7 @@ from surepath.validate import between, nearest, whole
 LARGEST_TREE = 2**16
 """Most action sequences of full length that the oracle lists."""
 
-PUSH = 0.45
+PUSH = 0.35
 """How far an action moves the boat; the bay is the square from -1 to 1."""
 
 WIDTH = 0.5
@@ -162,7 +162,7 @@ class Continuous(Problem):
         self.bay = bay
         self.sensor = sensor
         self.horizon, self.n_actions = len(bay.spins), bay.n_actions
-        self.dimension = self.latent_dimension = sensor(bay.start[None]).size
+        self.dimension = sensor(bay.start[None]).size
         self.observation_noise = self._noise = noise
 
     @property
@@ -241,7 +241,7 @@ def continuous(
     actions: int = 4,
     sensor: str = "range",
     noise: float = 0.1,
-    gap: float = 0.1,
+    gap: float = 0.15,
     image_size: int = 16,
     seed: int = 0,
 ) -> Continuous:
@@ -280,7 +280,7 @@ def _sensors(image_size: int) -> Mapping[str, Sensor]:
 
 def _separated_bay(horizon: int, actions: int, gap: float, rng: np.random.Generator) -> Bay:
     """The first of the random bays that keeps the promises of `continuous`."""
-    attempts = 1000
+    attempts = min(1000, 2**22 // actions**horizon)  # a refusal takes seconds, not minutes
     for _ in range(attempts):
         bay = _random_bay(horizon, actions, rng)
         tree = grow(bay, 0, bay.start)

@@ -49,7 +49,7 @@ class FiniteProblem(Problem):
         self.embeddings = embeddings  # [H, S, d]: mean feature of the observation in each state
         self.horizon, self.n_states, self.n_actions = dynamics.rewards.shape
         self.dimension = embeddings.shape[2]
-        self.latent_dimension = min(self.n_states, self.dimension)
+        self.latent_dimension = self.n_states
         if reward_noise is not None:
             self.reward_noise = reward_noise
             self.reward_range = (-np.inf, np.inf)

@@ -54,7 +54,7 @@ class Mixing(Problem):
         self.emissions = emissions  # [H, modes * components, O]
         self.horizon, self.n_modes, self.n_actions, self.n_components = reactor.yields.shape
         self.n_observations = self.dimension = emissions.shape[2]
-        self.latent_dimension = self.n_modes * self.n_components
+        self.latent_dimension = len(emissions[0])  # modes * components
 
     @property
     def start(self) -> Mixture:
@@ -110,7 +110,7 @@ class Mixing(Problem):
                 remedy="Use future=1, or give norm.",
             )
         by_action = self.weights.transpose(0, 2, 1, 3)  # [H, A, modes, components]
-        flat = by_action.reshape(self.horizon, self.n_actions, self.latent_dimension)
+        flat = by_action.reshape(self.horizon, self.n_actions, len(self.emissions[0]))
         inverse = pseudo_inverse(self.emissions)  # [H, O, modes * components]
         thetas = np.einsum("haw,how->hao", flat, inverse)
         return float(np.linalg.norm(thetas, axis=2).max())
