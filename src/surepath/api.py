@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 
-from surepath.certificate import Certificate, assumptions, certify
+from surepath.certificate import Certificate, assumptions, certify, level_of
 from surepath.embedding import embed
 from surepath.learner import Learner
 from surepath.progress import Progress
@@ -118,5 +118,5 @@ def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) 
         notes=task.notes,
         schedule=task.schedule,
         bounds=None,
-        levels=(),
+        levels=tuple(level_of(decision) for decision in learner.plan or ()),
     )

@@ -61,7 +61,7 @@ def certify(
     what was assumed.
     """
     proved = bounds(schedule, setting)
-    levels = tuple(_level(d, schedule, setting, proved) for d in decisions)
+    levels = tuple(level_of(d, _width(d, schedule, setting, proved)) for d in decisions)
     refusal = _refusal(decisions, schedule, setting) or _contradiction(levels, setting)
     certified = proved.failure <= setting.delta and refusal is None
     return Certificate(
@@ -130,15 +130,19 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
     )
 
 
-def _level(decision: Decision, schedule: Schedule, setting: Setting, proved: Bounds) -> Level:
-    width = math.inf
-    if proved.tolerance > 0:
-        width = proved.tolerance  # what was tried is a sum of reward means: event (ii)
-        if decision.source == "regression":
-            # The three terms of the regression error, at the coverage that was measured.
-            bias = math.sqrt(schedule.ridge) * setting.norm
-            noise = 2 * proved.tolerance * math.sqrt(proved.expansions)
-            width += decision.coverage * (bias + noise)
+def _width(decision: Decision, schedule: Schedule, setting: Setting, proved: Bounds) -> float:
+    if proved.tolerance <= 0:
+        return math.inf
+    if decision.source == "expansion":
+        return proved.tolerance  # what was tried is a sum of reward means: event (ii)
+    # The three terms of the regression error, at the coverage that was measured.
+    bias = math.sqrt(schedule.ridge) * setting.norm
+    noise = 2 * proved.tolerance * math.sqrt(proved.expansions)
+    return decision.coverage * (bias + noise) + proved.tolerance
+
+
+def level_of(decision: Decision, width: float = math.inf) -> Level:
+    """The evidence of one decision; an infinite width says that nothing is proved about it."""
     return Level(
         level=decision.level,
         action=decision.action,

@@ -27,9 +27,9 @@ from surepath import tables
 from surepath.api import learn
 from surepath.errors import InputError, SurepathError
 from surepath.problems import factory, make, problems
-from surepath.schedule import Setting
+from surepath.schedule import Schedule, Setting
 from surepath.system import System
-from surepath.task import SCHEDULES, plan_task
+from surepath.task import SCHEDULES, Future, plan_task
 from surepath.validate import nearest
 
 app = typer.Typer(
@@ -80,6 +80,14 @@ def learn_command(
     schedule: Annotated[
         ScheduleName, typer.Option(help="How much to sample.")
     ] = ScheduleName.tight,
+    features: Annotated[str, typer.Option(help="auto, onehot, linear, rbf or matern.")] = "auto",
+    future: Annotated[
+        str, typer.Option(help="Observations an embedding looks ahead; or auto.")
+    ] = "1",
+    ridge: Annotated[float | None, typer.Option(help="For a schedule of your own.")] = None,
+    threshold: Annotated[float, typer.Option(help="For a schedule of your own.")] = 1.0,
+    feature_samples: Annotated[int | None, typer.Option(help="Likewise: M.")] = None,
+    reward_samples: Annotated[int | None, typer.Option(help="Likewise: M'.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Default: the system's.")] = None,
     delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
     gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
@@ -95,7 +103,9 @@ def learn_command(
     result = learn(
         system,
         horizon,
-        schedule=schedule.value,
+        features=features,
+        future=_future(future),
+        schedule=_schedule(schedule.value, ridge, threshold, feature_samples, reward_samples),
         delta=delta,
         gap=gap,
         norm=norm,
@@ -220,6 +230,33 @@ def bench_command(
         typer.echo(json.dumps(report.to_dict()))
     else:
         report.show(out)
+
+
+def _future(text: str) -> Future:
+    if text == "auto":
+        return "auto"
+    if not text.isdigit():
+        raise InputError(
+            "future is a number of observations, or auto",
+            got=repr(text),
+            remedy="Write for example --future 2.",
+        )
+    return int(text)
+
+
+def _schedule(
+    name: str, ridge: float | None, threshold: float, features: int | None, rewards: int | None
+) -> str | Schedule:
+    """The named schedule, or one of the user's own when its numbers are given."""
+    if ridge is None and features is None and rewards is None:
+        return name
+    if ridge is None or features is None or rewards is None:
+        raise InputError(
+            "a schedule of your own needs --ridge, --feature-samples and --reward-samples",
+            got=f"ridge={ridge}, feature_samples={features}, reward_samples={rewards}",
+            remedy="Give all three, or none to use a proved schedule.",
+        )
+    return Schedule(ridge, threshold, features, rewards)
 
 
 def _system(name: str, param: list[str] | None) -> System:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from surepath.certificate import Certificate
@@ -47,7 +48,13 @@ def _plot_values(axes: Axes, certificate: Certificate) -> None:
         axes.plot([level.level] * len(others), others, "o", color=OTHER, markersize=5)
         chosen = level.estimates[level.action]
         axes.errorbar(
-            level.level, chosen, yerr=level.width, fmt="o", color=CHOSEN, capsize=3, markersize=7
+            level.level,
+            chosen,
+            yerr=level.width if math.isfinite(level.width) else None,
+            fmt="o",
+            color=CHOSEN,
+            capsize=3,
+            markersize=7,
         )
         axes.annotate(
             str(level.action),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -33,7 +34,7 @@ def result_table(result: Result) -> Table:
             str(level.action),
             f"{level.estimates[level.action]:.4f}",
             f"{level.margin:.4f}",
-            f"{level.width:.4f}",
+            f"{level.width:.4f}" if math.isfinite(level.width) else "-",
             f"{level.coverage:.3f}",
             level.source,
             f"{level.samples:.3g}",
@@ -58,6 +59,7 @@ def verdict(result: Result, system: System) -> str:
         agree = "equals" if result.actions == best else "ties with"
         verdict = agree if system.is_optimal(result.actions) else "[red]DIFFERS from[/red]"
         lines.append(f"          the plan {verdict} the oracle's")
+    lines += [f"note      {escape(note)}" for note in result.certificate.notes]
     if result.certified:
         lines.append(f"[green]certified[/green] {result.certificate.claim}")
         lines.append(f"          {result.certificate.reason}")
