@@ -40,8 +40,8 @@ from surepath.pilot import EPISODES, SEQUENCES, Pilot, draw_pilot
 from surepath.resolve import Resolved, resolve
 
 GUIDE = Path(__file__).parent.parent / "docs" / "features.md"
-SCHEDULE = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=500, reward_samples=500)
-FEW = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=64, reward_samples=500)
+SCHEDULE = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=500, reward_samples=500)
+FEW = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=64, reward_samples=500)
 PILOT = SEQUENCES * EPISODES
 
 
@@ -353,7 +353,6 @@ def test_same_seed_same_result(features: Any) -> None:
     first, again, other = (learn(features, seed=seed) for seed in (5, 5, 7))
     assert first == again
     assert first.value != other.value
-    assert first.certificate.notes != other.certificate.notes  # another pilot, another scale
 
 
 def test_a_feature_object_passes_through_unchanged() -> None:
@@ -421,7 +420,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "one-dimensional": (lambda: lambda x: x[:, 0], r"\[n, d\].*shape \(1024,\).*values\[:, None\]"),
     "three-dimensional": (lambda: lambda x: x[None], r"shape \(1, 1024, 2\)"),
     "empty": (lambda: lambda x: x[:, :0], r"shape \(1024, 0\)"),
-    "too few rows": (lambda: lambda x: x[:-1], r"shape \(1024, 2\).*shape \(767, 2\)"),
+    "too few rows": (lambda: lambda x: x[:-1], r"shape \(1024, 2\).*shape \(1023, 2\)"),
     "other rows": (lambda: lambda x: x[:, : 1 + (len(x) == 1024)], r"\(500, 2\).*\(500, 1\)"),
     "complex": (lambda: lambda x: np.exp(1j * x), "must be real.*complex128"),
     "text": (lambda: lambda x: [["a"]] * len(x), "features must be an array of numbers"),

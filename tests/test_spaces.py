@@ -15,7 +15,7 @@ from surepath.adapters.spaces import encoding_of
 Read: TypeAlias = Callable[[int, int, np.random.Generator], Any]
 """From a hidden state and a number to that many readings: an array, or an iterable of objects."""
 
-SCHEDULE = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=500, reward_samples=500)
+SCHEDULE = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=500, reward_samples=500)
 PAYS = np.array([[0.2, 0.1], [0.2, 0.1], [0.9, 0.1]])  # by hidden state and action
 PLAN = (
     1,
@@ -69,7 +69,7 @@ def symbol(state: int, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def vector(state: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    return np.clip(np.eye(3)[state] + rng.normal(0, 0.3, (n, 3)), -2, 2)
+    return np.clip(np.eye(3)[state] + rng.normal(0, 0.2, (n, 3)), -2, 2)
 
 
 def digits(state: int, n: int, rng: np.random.Generator) -> np.ndarray:

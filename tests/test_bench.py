@@ -1,0 +1,97 @@
+"""Every suite runs, at a size for tests, and reports what it says it reports."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from sklearn.gaussian_process.kernels import RBF
+
+from surepath.bench import SUITES
+from surepath.bench.report import Report, slope, wilson
+from surepath.kernels import Bag, mean_gram_row
+from surepath.schedule import bounds, tight
+from surepath.task import plan_task
+
+SIZES: dict[str, dict[str, Any]] = {
+    "constants": {"SWEEP": (1.0, 0.8)},
+    "futures": {"SAMPLES": (30,), "SEEDS": 2, "FUTURES": (2,)},
+    "kernels": {"COUNTS": ((5, 20),), "EXACT_ROWS": 3, "COMPONENTS": (8, 64)},
+    "gain": {"SIZES": (4, 8, 16), "RIDGES": (0.1,), "SEEDS": 1, "CANDIDATES": 64},
+}
+MODULES = {name: import_module(f"surepath.bench.{name}") for name in SIZES}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, module in MODULES.items():
+        for constant, value in SIZES[name].items():
+            monkeypatch.setattr(module, constant, value)
+    rules = MODULES["constants"].RULES
+    quick = {name: rule for name, rule in rules.items() if "paper" not in name}
+    # The paper's own parameters take seconds; another test runs them.
+    monkeypatch.setattr(MODULES["constants"], "RULES", {"paper": tight, **quick})
+
+
+@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.usefixtures("small")
+def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = SUITES[name]()
+    assert isinstance(report, Report)
+    assert report.suite == name
+    json.dumps(report.to_dict())
+    for section in report.sections:
+        assert section.rows
+        assert {len(row) for row in section.rows} == {len(section.columns)}
+    report.show(Console(width=200))
+    assert report.sections[0].title.split()[0] in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("small")
+def test_every_run_of_the_constants_is_optimal_and_within_its_bound() -> None:
+    report = SUITES["constants"]()
+    section = report.sections[0]
+    table = [dict(zip(section.columns, row, strict=True)) for row in section.rows]
+    assert all(row["optimal"] for row in table)
+    assert all(row["expanded"] <= row["N'"] and row["steps"] <= row["bound"] for row in table)
+
+
+def test_exponents_of_the_bounds_are_the_theorems() -> None:
+    """About 5 for the paper's parameters and 2 for the sharp ones, up to logarithms."""
+    module = MODULES["constants"]
+    setting = plan_task(module.instance()).setting
+    assert setting is not None
+    far = [replace(setting, gap=gap) for gap in module.ASYMPTOTIC_GAPS]
+    ratios = [s.norm / s.gap for s in far]
+    fitted = {
+        name: slope(ratios, [bounds(rule(s), s).steps for s in far])
+        for name, rule in module.RULES.items()
+    }
+    assert fitted["paper"] == pytest.approx(5, abs=0.5)
+    assert fitted["paper, eps^2"] == pytest.approx(4, abs=0.5)
+    assert fitted["tight"] == pytest.approx(2, abs=0.4)
+
+
+def test_two_hundred_nodes_of_two_thousand_readings_fit_in_memory() -> None:
+    """A row of the Gram matrix against all of them: every pair is used, few are held at once."""
+    rng = np.random.default_rng(0)
+    bags = [Bag.of(rng.standard_normal((2000, 4))) for _ in range(200)]
+    tracemalloc.start()
+    row = mean_gram_row(RBF(2.0), bags[0], bags)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert row.shape == (200,)
+    assert peak < 100 * 2**20  # beside 13 MB of readings
+
+
+def test_slopes_and_intervals() -> None:
+    assert slope([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
+    assert slope([1, 10], [10**30, 10**33]) == pytest.approx(3)
+    assert wilson(50, 50) == "50/50 [0.93, 1.00]"
+    assert wilson(0, 10).startswith("0/10 [0.00, ")
