@@ -141,10 +141,12 @@ def test_centred_features_keep_a_constant() -> None:
 
     class Seesaw(Crane):
         places = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-        pays = np.array([[0.1, 0.5], [0.9, 0.2], [0.9, 0.2]])
+        pays = np.array([[0.68, 0.1], [0.95, 0.1], [0.95, 0.1]])
         plan = (1, 0, 0, 0)
 
     solves(StandardScaler(), Seesaw())
+    centred = StandardScaler().fit(draw_pilot(Seesaw(), 4, 0).observations)
+    assert learn(centred.transform, Seesaw()).actions != Seesaw.plan  # a function is used as it is
     psi = resolved(StandardScaler(), Seesaw())
     assert isinstance(psi.features, surepath.Custom)
     rows = psi.features.rows(pilot().observations)
@@ -546,9 +548,14 @@ def test_preferred_features_are_names_too() -> None:
 # ---------------------------------------------------------------- the guide
 
 
-def test_every_example_of_the_guide_runs() -> None:
+def test_every_example_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert blocks
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, str(GUIDE), "exec"), names)
+    # What is printed in the guide is what is printed.
+    printed = capsys.readouterr().out
+    for comment in re.findall(r"\n# (.*?)(?:\.\.\.)?\n```", GUIDE.read_text(), re.DOTALL):
+        said = " ".join(line.removeprefix("# ") for line in comment.splitlines())
+        assert said.strip() in printed

@@ -64,8 +64,8 @@ def objects(values: Iterable[Any]) -> np.ndarray:
 
 
 def symbol(state: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """The state, or in a quarter of the readings any other."""
-    return (state + rng.choice(3, size=n, p=[0.75, 0.15, 0.1])) % 3
+    """The state, or in one of seven readings any other."""
+    return (state + rng.choice(3, size=n, p=[0.85, 0.1, 0.05])) % 3
 
 
 def vector(state: int, n: int, rng: np.random.Generator) -> np.ndarray:

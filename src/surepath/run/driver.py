@@ -67,7 +67,8 @@ def answer(
     system: System, request: Request, rng: np.random.Generator, *, summary: bool
 ) -> Readings:
     """Carry out one request, as single episodes or as their sufficient statistic."""
-    if summary and isinstance(system, Summarising):
+    # Rewards alone are summarised exactly whatever the features.
+    if isinstance(system, Summarising) and (summary or not request.observations):
         if request.count > LARGEST_DRAW:
             raise InputError(
                 "one batch has more episodes than can be drawn at once",
