@@ -185,3 +185,27 @@ def test_features_of_ones_own() -> None:
     assert surepath.learn(Coin(), features=features, schedule=schedule).actions == (1, 0, 0)
     explicit = surepath.learn(Coin(), features=OneHot(2), schedule=schedule)
     assert explicit.actions == (1, 0, 0)
+
+
+def test_a_budget_binds_what_is_spent_before_the_run_as_well() -> None:
+    problem = surepath.make("continuous", horizon=3)
+    with pytest.raises(surepath.InputError, match="pilot of 256 episodes"):
+        surepath.learn(problem, schedule=CUSTOM, budget=100)
+    overcomplete = surepath.make("overcomplete")
+    with pytest.raises(surepath.InputError, match="more episodes than the budget"):
+        surepath.learn(overcomplete, future="auto", budget=10**8)
+
+
+def test_windows_of_an_exact_kernel_are_not_certified() -> None:
+    problem = surepath.make("continuous", horizon=3, actions=2)
+    few = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=40, reward_samples=100)
+    with pytest.raises(surepath.InputError, match="nothing is proved for windows of a kernel"):
+        surepath.learn(problem, schedule=few, future=2, gap=0.1, norm=2.0)
+    assert not surepath.learn(problem, schedule=few, future=2).certified
+
+
+def test_a_run_that_tried_nothing_says_so() -> None:
+    coarse = surepath.Schedule(ridge=9.0, threshold=1.0, feature_samples=10, reward_samples=10)
+    result = surepath.learn(Coin(), schedule=coarse)
+    assert not sum(result.usage.expansions)
+    assert "nothing was tried" in result.certificate.notes[-1]

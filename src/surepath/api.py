@@ -42,6 +42,8 @@ def learn(
     which a built-in problem knows of itself.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     """
+    if budget is not None:
+        whole("budget", budget, least=1)
     task = plan_task(
         env,
         horizon,
@@ -52,10 +54,9 @@ def learn(
         gap=gap,
         norm=norm,
         reward_range=reward_range,
+        budget=budget,
         seed=seed,
     )
-    if budget is not None:
-        whole("budget", budget, least=1)
     learner = learner_of(task)
     with Progress() if progress else nullcontext() as watch:
         finished = drive(learner, task.system, seed=seed, budget=budget, watch=watch)
@@ -98,10 +99,9 @@ def _result(learner: Learner, task: Task, delta: float, *, finished: bool) -> Re
 
 
 def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) -> Certificate:
+    notes = task.notes + _warnings(learner, task)
     if finished and learner.plan is not None and task.setting is not None:
-        return certify(
-            task.schedule, task.setting, learner.plan, sources=task.sources, notes=task.notes
-        )
+        return certify(task.schedule, task.setting, learner.plan, sources=task.sources, notes=notes)
     reason = "the schedule is not a proved one, and gap and norm were not given to check it against"
     if not finished:
         reason = (
@@ -115,8 +115,20 @@ def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) 
         delta=delta,
         failure=1.0,
         assumptions=assumptions(task.setting, task.sources) if task.setting else (),
-        notes=task.notes,
+        notes=notes,
         schedule=task.schedule,
         bounds=None,
         levels=tuple(level_of(decision) for decision in learner.plan or ()),
+    )
+
+
+def _warnings(learner: Learner, task: Task) -> tuple[str, ...]:
+    """What a user should know of a run that looks finished but learned nothing."""
+    idle = learner.plan is not None and learner.plan[0].source == "regression"
+    if not idle or sum(learner.usage.expansions):
+        return ()
+    least = task.schedule.threshold * math.sqrt(task.schedule.ridge)
+    return (
+        f"warning: nothing was tried, because the first embedding is shorter than threshold * "
+        f"sqrt(ridge) = {least:.3g} and so counts as covered; use a smaller ridge or longer features",
     )

@@ -118,12 +118,21 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
         else f"features sub-Gaussian with parameter {setting.feature_noise:g} around embeddings "
         f"of length at most {setting.radius:g}"
     )
+    counted = (
+        (
+            "all observations are like those of the pilot, over which the kernel's information "
+            "gain was bounded",
+        )
+        if setting.expansions is not None
+        else ()
+    )
     return (
         "every episode starts in the same hidden state, which moves deterministically",
         "Q* of every level and action is linear in the mean feature of the observation, "
         f"with weights of norm at most {setting.norm:g} ({sources})",
         f"suboptimal actions fall short by at least {setting.gap:g} ({sources}); {ties}",
-        f"{kind} in {setting.dimension} dimensions",
+        kind if counted else f"{kind} in {setting.dimension} dimensions",
+        *counted,
         f"rewards sub-Gaussian with parameter {setting.reward_noise:g}",
         "given the actions, the noise of observations and rewards is independent between episodes, "
         "between steps and of each other",

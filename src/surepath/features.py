@@ -50,7 +50,10 @@ class OneHot:
         self.dimension = whole("n_observations", n_observations, least=1)
 
     def rows(self, observations: NDArray[Any]) -> FloatArray:
-        return np.eye(self.dimension)[self._symbols(observations)]
+        symbols = self._symbols(observations)
+        rows = np.zeros((len(symbols), self.dimension))
+        rows[np.arange(len(symbols)), symbols] = 1.0
+        return rows
 
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Counts):

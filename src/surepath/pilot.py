@@ -27,8 +27,14 @@ class Pilot:
         return f"a pilot of {self.episodes} random episodes ({len(self.observations)} observations)"
 
 
-def draw_pilot(system: System, horizon: int, seed: int) -> Pilot:
+def draw_pilot(system: System, horizon: int, seed: int, budget: int | None = None) -> Pilot:
     """Uniformly random action sequences, each run a few times; their cost is the run's."""
+    if budget is not None and budget < SEQUENCES * EPISODES:
+        raise InputError(
+            f"these features need a pilot of {SEQUENCES * EPISODES} episodes",
+            got=f"a budget of {budget}",
+            remedy="Raise the budget, or choose features that need no pilot.",
+        )
     rng = generator(seed, PILOT, 0)
     readings: list[NDArray[Any]] = []
     steps = 0

@@ -15,6 +15,7 @@ from itertools import chain, product
 import numpy as np
 
 from surepath.embedding import VectorEmbedding, embed
+from surepath.errors import InputError
 from surepath.features import Features
 from surepath.run.driver import answer, generator, summarises
 from surepath.system import Actions, FloatArray, Readings, Request, System, steps_of
@@ -50,6 +51,7 @@ class _Groups:
     horizon: int
     samples: int
     seed: int
+    budget: int | None
     episodes: int = 0
     steps: int = 0
     known: dict[Actions, list[Readings]] = field(default_factory=dict[Actions, list[Readings]])
@@ -59,6 +61,7 @@ class _Groups:
         if prefix not in self.known:
             h = len(prefix)
             each = -(-self.samples // GROUPS)
+            self._charge(GROUPS * each, steps_of(prefix, self.horizon))
             request = Request(
                 prefix, each, range(h, min(h + 1, self.horizon)), range(max(0, h - 1), h)
             )
@@ -68,9 +71,17 @@ class _Groups:
                 answer(self.system, request, generator(self.seed, key, group), summary=summary)
                 for group in range(GROUPS)
             ]
-            self.episodes += GROUPS * each
-            self.steps += GROUPS * each * steps_of(prefix, self.horizon)
         return self.known[prefix]
+
+    def _charge(self, episodes: int, steps: int) -> None:
+        if self.budget is not None and self.episodes + episodes > self.budget:
+            raise InputError(
+                'future="auto" takes more episodes than the budget',
+                got=f"{self.budget} episodes left, {self.episodes} spent, {episodes} to go on",
+                remedy="Set future to a number, or raise the budget.",
+            )
+        self.episodes += episodes
+        self.steps += episodes * steps
 
     def embeddings(self, prefixes: list[Actions], future: int) -> FloatArray:
         """Embeddings of the prefixes, [groups, prefixes, D]."""
@@ -99,14 +110,20 @@ class _Groups:
 
 
 def choose_future(
-    system: System, horizon: int, features: Features, *, samples: int, seed: int
+    system: System,
+    horizon: int,
+    features: Features,
+    *,
+    samples: int,
+    seed: int,
+    budget: int | None = None,
 ) -> FutureChoice:
     """The smallest future beyond which no level's rank grows.
 
     At the last level that a future covers no longer window fits. What would follow there are the
     last rewards, so these take the place of one more observation.
     """
-    groups = _Groups(system, features, horizon, samples, seed)
+    groups = _Groups(system, features, horizon, samples, seed, budget)
     rng = generator(seed, RANKS, 0)
     prefixes = [_some_prefixes(system.n_actions, h, rng) for h in range(horizon)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
@@ -32,6 +33,7 @@ class Task:
     system: System
     horizon: int
     features: Features | KernelMap
+    expansions: Callable[[float, float], int] | None  # N' by a kernel's information gain
     future: int
     schedule: Schedule
     setting: Setting | None  # None for a user's schedule without gap and norm
@@ -53,6 +55,7 @@ def plan_task(
     gap: float | None = None,
     norm: float | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
+    budget: int | None = None,
     seed: int = 0,
 ) -> Task:
     """Check everything, resolve the features, and fix the future and the schedule."""
@@ -69,11 +72,13 @@ def plan_task(
 
     @cache
     def pilot() -> Pilot:
-        return draw_pilot(system, levels, seed)
+        return draw_pilot(system, levels, seed, budget)
 
     samples = schedule.feature_samples if isinstance(schedule, Schedule) else RANK_SAMPLES
     psi = resolve(features, system, pilot, samples)
-    choice = _future(future, system, levels, psi.features, samples, seed)
+    spent = pilot().episodes if pilot.cache_info().currsize else 0
+    left = None if budget is None else budget - spent
+    choice = _future(future, system, levels, psi.features, samples, seed, left)
     rewards = known.reward_range if known else reward_range
     setting, sources = None, "not given"
     if isinstance(schedule, str) or (gap is not None and norm is not None):
@@ -89,19 +94,20 @@ def plan_task(
         else:
             setting = replace(setting, windows=schedule.windows)
     assert isinstance(schedule, Schedule)
-    spent = pilot() if pilot.cache_info().currsize else None
+    used = pilot() if pilot.cache_info().currsize else None
     return Task(
         system=system,
         horizon=levels,
         features=psi.features,
+        expansions=psi.expansions,
         future=choice.future,
         schedule=schedule,
         setting=setting,
         sources=sources,
         notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
         reward_range=rewards,
-        episodes=choice.episodes + (spent.episodes if spent else 0),
-        steps=choice.steps + (spent.steps if spent else 0),
+        episodes=choice.episodes + (used.episodes if used else 0),
+        steps=choice.steps + (used.steps if used else 0),
     )
 
 
@@ -143,6 +149,7 @@ def _future(
     features: Features | KernelMap,
     samples: int,
     seed: int,
+    budget: int | None,
 ) -> FutureChoice:
     if future != "auto":
         return FutureChoice(future, "", {})
@@ -154,7 +161,7 @@ def _future(
         )
     if summarises(system, embed(features, 1, 1, "product")):
         samples = RANK_SAMPLES
-    return choose_future(system, levels, features, samples=samples, seed=seed)
+    return choose_future(system, levels, features, samples=samples, seed=seed, budget=budget)
 
 
 def _require(gap: float | None, norm: float | None) -> tuple[float, float]:
@@ -190,7 +197,7 @@ def _setting(
     delta: float,
     reward_range: tuple[float, float],
 ) -> Setting:
-    radius, noise, dimension = _size_of(env, psi)
+    radius, noise, dimension = _size_of(env, psi, future)
     spread = reward_range[1] - reward_range[0]
     latent = getattr(env, "latent_dimension", None)
     windows = env.n_actions ** (future - 1)
@@ -207,13 +214,20 @@ def _setting(
         reward_noise=spread / 2 if math.isfinite(spread) else getattr(env, "reward_noise", spread),
         unique=isinstance(env, Problem) and horizon == env.horizon and env.oracle.unique,
         future=future,
-        expansions=psi.expansions,
+        expansions=psi.expansions if isinstance(psi.features, KernelMap) else None,
     )
 
 
-def _size_of(env: System, psi: Resolved) -> tuple[float, float | None, int]:
+def _size_of(env: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
     """Radius, noise where unbounded, and dimension of the features."""
     if isinstance(psi.features, KernelMap):
+        if future > 1:
+            raise InputError(
+                "nothing is proved for windows of a kernel that is used exactly",
+                got=f"future={future} with gap and norm, or with a named schedule",
+                remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
+                "the kernel by landmarks.",
+            )
         return 1.0, None, 1  # counted by the information gain
     if psi.features.radius is not None:
         return psi.features.radius, None, psi.features.dimension
