@@ -129,6 +129,6 @@ def _warnings(learner: Learner, task: Task) -> tuple[str, ...]:
         return ()
     least = task.schedule.threshold * math.sqrt(task.schedule.ridge)
     return (
-        f"warning: nothing was tried, because the first embedding is shorter than threshold * "
-        f"sqrt(ridge) = {least:.3g} and so counts as covered; use a smaller ridge or longer features",
+        f"warning: nothing was tried: the first embedding is shorter than threshold * sqrt(ridge) "
+        f"= {least:.3g} and so counts as covered; use a smaller ridge or longer features",
     )
