@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 import surepath
 from surepath.features import OneHot
@@ -199,8 +200,9 @@ def test_a_budget_binds_what_is_spent_before_the_run_as_well() -> None:
 def test_windows_of_an_exact_kernel_are_not_certified() -> None:
     problem = surepath.make("continuous", horizon=3, actions=2)
     few = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=40, reward_samples=100)
+    exact = surepath.KernelFeatures(RBF(1.0), "exact")
     with pytest.raises(surepath.InputError, match="nothing is proved for windows of a kernel"):
-        surepath.learn(problem, schedule=few, future=2, gap=0.1, norm=2.0)
+        surepath.learn(problem, schedule=few, features=exact, future=2, gap=0.1, norm=2.0)
     assert not surepath.learn(problem, schedule=few, future=2).certified
 
 
@@ -209,3 +211,57 @@ def test_a_run_that_tried_nothing_says_so() -> None:
     result = surepath.learn(Coin(), schedule=coarse)
     assert not sum(result.usage.expansions)
     assert "nothing was tried" in result.certificate.notes[-1]
+
+
+class Stretched:
+    """Readings times a factor: linear, and not what the problem says of its readings."""
+
+    radius = None
+    statistics = ()
+
+    def __init__(self, dimension: int, factor: float, radius: float | None = None) -> None:
+        self.dimension, self.factor, self.radius = dimension, factor, radius
+
+    def rows(self, observations: np.ndarray) -> np.ndarray:
+        return self.factor * observations.reshape(len(observations), -1)
+
+    def mean(self, sample: np.ndarray) -> np.ndarray:
+        return self.rows(sample).mean(axis=0)
+
+
+def test_what_a_problem_says_of_its_readings_is_not_said_of_other_features() -> None:
+    problem = surepath.make("gaussian", horizon=3)
+    features = Stretched(problem.dimension, 1e4)
+    with pytest.raises(surepath.InputError, match="a proof needs a bound on the features"):
+        surepath.learn(problem, features=features, gap=problem.gap, norm=problem.norm / 1e4)
+
+
+def test_a_bound_on_features_is_held_to() -> None:
+    long = surepath.Custom(lambda o: 50 * np.eye(6)[o], 6, radius=1.0)
+    with pytest.raises(surepath.InputError, match=r"no longer than 1.*length 50"):
+        surepath.learn(surepath.make("lock", horizon=3), features=long, gap=0.8, norm=2.0)
+
+
+def test_the_interval_of_a_prediction_is_as_wide_as_the_prediction() -> None:
+    """A root that counts as covered before anything was tried is only predicted."""
+    problem = surepath.Tabular.from_arrays([[0]], [[1.0]], [[[0.5]]])
+    coarse = surepath.Schedule(1.005**2, 1.0, 10**9, 10**9)
+    result = surepath.learn(problem, gap=1.01, norm=0.5, schedule=coarse)
+    low, high = result.interval
+    assert low <= problem.optimum[1] <= high
+
+
+def test_sources_are_told_apart() -> None:
+    problem = surepath.make("lock", horizon=3)
+    text = surepath.learn(problem, norm=10.0).certificate.assumptions
+    assert any("norm at most 10 (as given)" in line for line in text)
+    assert any("at least 0.8 (from the problem's oracle)" in line for line in text)
+
+
+def test_a_future_beyond_the_horizon_costs_what_it_tries() -> None:
+    problem = surepath.make("tabular", horizon=3, seed=1)
+    result = surepath.learn(problem, future=5)
+    assert result.certified
+    assert problem.is_optimal(result.actions)
+    assert result.certificate.bounds is not None
+    assert result.certificate.bounds.expansions == 0

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from surepath.certificate import Certificate, certify
-from surepath.evidence import Decision
+from surepath.certificate import Certificate, Sources, certify
+from surepath.evidence import Decision, Usage
 from surepath.schedule import Schedule, Setting, bounds, failure_bound, paper, tight
 
 SETTING = Setting(horizon=3, n_actions=2, dimension=4, gap=0.5, norm=2.0, delta=0.05)
 SCHEDULE = tight(SETTING)
-SOURCES = "given by the caller"
+SOURCES = Sources("measured", "given by the caller")
+IDLE = Usage(n_actions=2, expansions=[1, 1, 1], covered=[0, 0, 0])
 
 
 def decision(level: int, lead: float = 0.6, *, coverage: float = 0.3, action: int = 1) -> Decision:
@@ -30,9 +31,12 @@ def decision(level: int, lead: float = 0.6, *, coverage: float = 0.3, action: in
 
 
 def certified(
-    decisions: Sequence[Decision], setting: Setting = SETTING, schedule: Schedule = SCHEDULE
+    decisions: Sequence[Decision],
+    setting: Setting = SETTING,
+    schedule: Schedule = SCHEDULE,
+    usage: Usage = IDLE,
 ) -> Certificate:
-    return certify(schedule, setting, decisions, sources=SOURCES)
+    return certify(schedule, setting, decisions, usage, sources=SOURCES)
 
 
 def plan(*leads: float) -> list[Decision]:
@@ -213,8 +217,8 @@ def test_assumptions_name_gap_norm_and_sources() -> None:
     gap = [line for line in text if "0.4321" in line]
     norm = [line for line in text if "7.654" in line]
     assert len(gap) == len(norm) == 1
-    assert SOURCES in gap[0]
-    assert SOURCES in norm[0]
+    assert SOURCES.gap in gap[0]
+    assert SOURCES.norm in norm[0]
     assert any("0.123" in line and "reward" in line for line in text)
     assert any("4 dimensions" in line for line in text)
     assert any("deterministic" in line for line in text)
@@ -242,3 +246,17 @@ def test_as_data() -> None:
     assert data["bounds"]["expansions"] == bounds(SCHEDULE, SETTING).expansions
     assert [level["action"] for level in data["levels"]] == [1, 1, 1]
     assert data["schema"] == certificate.schema
+
+
+# ---------------------------------------------------------------- counts
+
+
+@pytest.mark.parametrize("count", ["expansions", "feature_batches", "reward_batches"])
+def test_a_run_that_left_its_bounds_contradicts_its_assumptions(count: str) -> None:
+    most = getattr(bounds(SCHEDULE, SETTING), count)
+    for excess in (0, 1):
+        value = [0, most + excess, 0] if count == "expansions" else most + excess
+        certificate = certified(plan(0.6, 0.6, 0.6), usage=replace(IDLE, **{count: value}))
+        assert certificate.certified == (not excess)
+    assert f"{most + 1} " in certificate.reason
+    assert f"they allow {most}" in certificate.reason

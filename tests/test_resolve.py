@@ -35,7 +35,7 @@ from sklearn.preprocessing import (
 
 import surepath
 from surepath.embedding import KernelMap
-from surepath.features import Linear, OneHot
+from surepath.features import Approximated, Linear, OneHot
 from surepath.pilot import EPISODES, SEQUENCES, Pilot, draw_pilot
 from surepath.resolve import Resolved, resolve
 
@@ -260,16 +260,35 @@ def test_kernels_by_random_features(kernel: Any) -> None:
 def test_the_choice_between_exact_and_approximated_can_be_made() -> None:
     exact = surepath.KernelFeatures("rbf", "exact")
     assert isinstance(resolved(exact).features, KernelMap)
-    assert isinstance(resolved("rbf").features, surepath.Custom)
+    assert isinstance(resolved("rbf").features, Approximated)
     coarse = solves(surepath.KernelFeatures(RBF(0.7), "nystroem", components=20))
     assert "20 landmarks" in coarse.certificate.notes[0]
 
 
+@pytest.mark.parametrize(
+    "features", ["rbf", surepath.KernelFeatures("rbf", "fourier", 16), PCA(2), np.cos]
+)
+def test_nothing_is_proved_of_features_fitted_on_a_pilot(features: Any) -> None:
+    """Their norm cannot be known in advance, so a norm that is given proves nothing."""
+    result = (
+        solves(features, gap=0.3, norm=3.0)
+        if features is not np.cos
+        else learn(features, gap=0.3, norm=3.0)
+    )
+    assert not result.certified
+    assert "fitted on a pilot" in result.certificate.reason
+    with pytest.raises(surepath.InputError, match="fitted on a pilot"):
+        learn(features, schedule="tight", gap=0.3, norm=3.0)
+
+
 def test_expansions_of_a_kernel_are_counted() -> None:
-    for features in ("rbf", surepath.KernelFeatures("rbf", "fourier", 16)):
-        result = solves(features, gap=0.3, norm=3.0)
-        assert result.certificate.bounds is not None
-        assert max(result.usage.expansions) <= result.certificate.bounds.expansions
+    """A kernel with a length scale of one's own, used exactly, is counted by its gain."""
+    schedule = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=60, reward_samples=300)
+    features = surepath.KernelFeatures(RBF(0.7), "exact")
+    result = learn(features, schedule=schedule, gap=0.3, norm=3.0)
+    assert result.certificate.bounds is not None
+    assert 0 < max(result.usage.expansions) <= result.certificate.bounds.expansions
+    assert any("information gain" in text for text in result.certificate.assumptions)
 
 
 def test_the_median_length_scale_is_stated() -> None:

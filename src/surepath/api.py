@@ -73,7 +73,7 @@ def learner_of(task: Task) -> Learner:
         task.schedule,
         future=task.future,
         reward_range=task.reward_range,
-        largest_batch=None if summarises(task.system, embedding) else RAW_BATCH,
+        largest_batch=None if summarises(task.system, embedding.statistics) else RAW_BATCH,
     )
     learner.usage.episodes += task.episodes
     learner.usage.steps += task.steps
@@ -85,9 +85,11 @@ def _result(learner: Learner, task: Task, delta: float, *, finished: bool) -> Re
     value = math.nan if learner.value is None else learner.value
     low, high = (end * task.horizon for end in task.reward_range)
     if certificate.certified and certificate.bounds is not None:
-        # The root's estimate is a sum of reward means along the optimal plan: within t of V*.
-        low = max(low, value - certificate.bounds.tolerance)
-        high = min(high, value + certificate.bounds.tolerance)
+        # Once all actions of the root were tried, the estimate is a sum of reward means along the
+        # optimal plan and within t of V*; before that it is a prediction.
+        tried = learner.usage.expansions[0] or certificate.levels[0].source == "expansion"
+        width = certificate.bounds.tolerance if tried else certificate.levels[0].width
+        low, high = max(low, value - width), min(high, value + width)
     unknown = task.horizon - len(learner.incumbent)
     return Result(
         actions=learner.incumbent + (0,) * unknown,
@@ -101,8 +103,15 @@ def _result(learner: Learner, task: Task, delta: float, *, finished: bool) -> Re
 def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) -> Certificate:
     notes = task.notes + _warnings(learner, task)
     if finished and learner.plan is not None and task.setting is not None:
-        return certify(task.schedule, task.setting, learner.plan, sources=task.sources, notes=notes)
-    reason = "the schedule is not a proved one, and gap and norm were not given to check it against"
+        return certify(
+            task.schedule,
+            task.setting,
+            learner.plan,
+            learner.usage,
+            sources=task.sources,
+            notes=notes,
+        )
+    reason = task.doubt
     if not finished:
         reason = (
             f"the budget ended after {learner.usage.episodes} episodes; the next batch would have "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from surepath.evidence import Decision
+from surepath.evidence import Decision, Usage
 from surepath.schedule import Bounds, Schedule, Setting, bounds
 
 SCHEMA = 1
@@ -25,6 +25,13 @@ class Level:
     coverage: float
     samples: int
     source: str  # what the estimates came from
+
+
+class Sources(NamedTuple):
+    """Where the quantities that were assumed come from."""
+
+    gap: str
+    norm: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,9 @@ def certify(
     schedule: Schedule,
     setting: Setting,
     decisions: Sequence[Decision],
+    usage: Usage,
     *,
-    sources: str,
+    sources: Sources,
     notes: tuple[str, ...] = (),
 ) -> Certificate:
     """What a finished fixed-schedule run proves.
@@ -62,7 +70,11 @@ def certify(
     """
     proved = bounds(schedule, setting)
     levels = tuple(level_of(d, _width(d, schedule, setting, proved)) for d in decisions)
-    refusal = _refusal(decisions, schedule, setting) or _contradiction(levels, setting)
+    refusal = (
+        _refusal(decisions, schedule, setting)
+        or _excess(usage, proved)
+        or _contradiction(levels, setting)
+    )
     certified = proved.failure <= setting.delta and refusal is None
     return Certificate(
         certified=certified,
@@ -97,6 +109,22 @@ def _refusal(decisions: Sequence[Decision], schedule: Schedule, setting: Setting
     return None
 
 
+def _excess(usage: Usage, proved: Bounds) -> str | None:
+    """Where the run needed more than its bounds allow: then what was assumed cannot be true."""
+    counts = {
+        "expansions of a level": (max(usage.expansions), proved.expansions),
+        "sampled embeddings": (usage.feature_batches, proved.feature_batches),
+        "sampled reward means": (usage.reward_batches, proved.reward_batches),
+    }
+    for name, (count, most) in counts.items():
+        if count > most:
+            return (
+                f"the run contradicts its assumptions: {count} {name}, where they allow {most}; "
+                "the features are longer, or span more dimensions, than assumed"
+            )
+    return None
+
+
 def _contradiction(levels: Sequence[Level], setting: Setting) -> str | None:
     """Where the leads that were found are impossible under what was assumed."""
     for level in levels:
@@ -110,7 +138,7 @@ def _contradiction(levels: Sequence[Level], setting: Setting) -> str | None:
     return None
 
 
-def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
+def assumptions(setting: Setting, sources: Sources) -> tuple[str, ...]:
     ties = "one optimal action in every state" if setting.unique else "ties are allowed"
     kind = (
         f"features bounded by {setting.radius:g}"
@@ -118,6 +146,7 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
         else f"features sub-Gaussian with parameter {setting.feature_noise:g} around embeddings "
         f"of length at most {setting.radius:g}"
     )
+    seen = "the observation" if setting.future == 1 else f"the next {setting.future} observations"
     counted = (
         (
             "all observations are like those of the pilot, over which the kernel's information "
@@ -128,9 +157,9 @@ def assumptions(setting: Setting, sources: str) -> tuple[str, ...]:
     )
     return (
         "every episode starts in the same hidden state, which moves deterministically",
-        "Q* of every level and action is linear in the mean feature of the observation, "
-        f"with weights of norm at most {setting.norm:g} ({sources})",
-        f"suboptimal actions fall short by at least {setting.gap:g} ({sources}); {ties}",
+        f"Q* of every level and action is linear in the embedding of {seen}, "
+        f"with weights of norm at most {setting.norm:g} ({sources.norm})",
+        f"suboptimal actions fall short by at least {setting.gap:g} ({sources.gap}); {ties}",
         kind if counted else f"{kind} in {setting.dimension} dimensions",
         *counted,
         f"rewards sub-Gaussian with parameter {setting.reward_noise:g}",

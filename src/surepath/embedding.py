@@ -84,12 +84,8 @@ class Embedding(ABC):
         return range(max(0, level - self.future + 1), level + 1)
 
     @abstractmethod
-    def digest(self, sample: Sample) -> Digest:
-        """The digest of one node's observations."""
-
     def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
         """Digests of the readings, by the level of the node each belongs to."""
-        return {step: self.digest(answer.observation(step)) for step in steps}
 
     def point(self, node: Node) -> Any:
         """The embedding of the node's future, from the digests of its window as first used."""
@@ -148,9 +144,6 @@ class JointEmbedding(Embedding):
         self.dimension = features.dimension**future * n_actions ** (future - 1)
         whole("the dimension of joint windows", self.dimension, least=1, most=PRIMAL_LIMIT)
 
-    def digest(self, sample: Sample) -> Digest:
-        raise NotImplementedError  # a joint window is read as a whole
-
     def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
         """The window that ends with the episode, where it has its full length."""
         if len(steps) < self.future:
@@ -189,6 +182,9 @@ class KernelEmbedding(Embedding):
         self.kernel = kernel.kernel
         self.view = kernel.view
         self.statistics = (Counts,)
+
+    def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
+        return {step: self.digest(answer.observation(step)) for step in steps}
 
     def digest(self, sample: Sample) -> Bag:
         if isinstance(sample, np.ndarray):

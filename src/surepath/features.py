@@ -116,7 +116,16 @@ class Custom:
         return self.rows(_raw(sample, self)).mean(axis=0)
 
     def rows(self, observations: NDArray[Any]) -> FloatArray:
-        return checked_rows(self.function(observations), len(observations), self.dimension)
+        rows = checked_rows(self.function(observations), len(observations), self.dimension)
+        longest = float(np.linalg.norm(rows, axis=1).max())
+        if self.radius is not None and longest > self.radius * (1 + 1e-6):
+            raise InputError(
+                f"features must be no longer than {self.radius:g}, the bound they were given with",
+                got=f"one of length {longest:.6g}",
+                remedy="Widen the bound (of the function, or of the observation space), or use "
+                'features that are bounded whatever is read, such as "rbf".',
+            )
+        return rows
 
 
 class Approximation(Protocol):

@@ -165,14 +165,18 @@ class Learner:
             uncovered: tuple[Node, Any] | None = None
             node = self._root
             for level in self._levels:  # line 4
-                x = yield from self._embed(node)  # line 5
-                decision = self._decide(node, x, level)  # line 6
-                decisions.append(decision)
-                if uncovered is None and not self._is_settled(decision):  # line 11
-                    uncovered = node, x
-                    if self.schedule.pool:
-                        break  # what lies deeper will not be used in this round
-                node = node.child(decision.action)
+                if self.schedule.pool and node.targets is not None:
+                    # What a node was told about its actions is kept, and beats any prediction.
+                    decisions.append(self._tried(node))
+                else:
+                    x = yield from self._embed(node)  # line 5
+                    decisions.append(self._predicted(node, x, level))  # line 6
+                    covered = decisions[-1].coverage <= self.schedule.threshold
+                    if uncovered is None and not covered:  # line 11
+                        uncovered = node, x
+                        if self.schedule.pool:
+                            break  # what lies deeper will not be used in this round
+                node = node.child(decisions[-1].action)
             self.incumbent = tuple(d.action for d in decisions)
             if uncovered is None:  # line 8
                 yield from self._finish(node, decisions)
@@ -299,11 +303,7 @@ class Learner:
 
     # ------------------------------------------------------------ decisions
 
-    def _decide(self, node: Node, x: Any, level: Regression) -> Decision:
-        # When pooling, what an expanded node was told about its actions is kept, and beats any
-        # prediction; without pooling every visit predicts anew, as printed.
-        if self.schedule.pool and node.targets is not None:
-            return self._tried(node)
+    def _predicted(self, node: Node, x: Any, level: Regression) -> Decision:
         estimates = level.predict(x)
         return Decision(
             level=node.level,
@@ -325,9 +325,6 @@ class Learner:
             samples=min(child.rewards.count for child in node.children.values()),
             source="expansion",
         )
-
-    def _is_settled(self, decision: Decision) -> bool:
-        return decision.source == "expansion" or decision.coverage <= self.schedule.threshold
 
 
 def _count(node: Node, kind: Kind) -> int:

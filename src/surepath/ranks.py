@@ -14,7 +14,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from surepath.embedding import VectorEmbedding, embed
+from surepath.embedding import VectorEmbedding
 from surepath.errors import InputError
 from surepath.features import Features
 from surepath.run.driver import answer, generator, summarises
@@ -65,7 +65,7 @@ class _Groups:
             request = Request(
                 prefix, each, range(h, min(h + 1, self.horizon)), range(max(0, h - 1), h)
             )
-            summary = summarises(self.system, embed(self.features, 1, 1, "product"))
+            summary = summarises(self.system, self.features.statistics)
             key = RANKS + len(self.known)
             self.known[prefix] = [
                 answer(self.system, request, generator(self.seed, key, group), summary=summary)
@@ -124,7 +124,7 @@ def choose_future(
     last rewards, so these take the place of one more observation.
     """
     groups = _Groups(system, features, horizon, samples, seed, budget)
-    rng = generator(seed, RANKS, 0)
+    rng = generator(seed, RANKS, GROUPS)  # beside the groups' own noise
     prefixes = [_some_prefixes(system.n_actions, h, rng) for h in range(horizon)]
 
     def ranks_of(future: int) -> list[int]:

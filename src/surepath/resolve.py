@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoder, Encoding, encoding_of, numbers
 from surepath.embedding import KernelMap
 from surepath.errors import InputError
-from surepath.features import Custom, Features, Linear, OneHot, checked_rows
+from surepath.features import Approximated, Custom, Features, Linear, OneHot, checked_rows
 from surepath.gain import kernel_expansion_bound
 from surepath.kernels import (
     FourierFeatures,
@@ -102,6 +102,7 @@ class Resolved:
     features: Features | KernelMap
     note: str  # what was chosen, with every scale
     expansions: Callable[[float, float], int] | None = None  # N' from ridge and threshold
+    fitted: bool = False  # on the pilot: nobody can state a norm for such features in advance
 
 
 def resolve(features: object, system: System, pilot: Callable[[], Pilot], samples: int) -> Resolved:
@@ -184,20 +185,10 @@ def _encoded(encoding: Encoding, note: str) -> Resolved:
         features = Custom(encoding.encode, encoding.dimension)
         return Resolved(features, f"{note} ({encoding.dimension} dimensions, not bounded)")
 
-    def scaled(observations: NDArray[Any]) -> FloatArray:
-        rows = encoding.encode(observations) / radius
-        longest = float(np.linalg.norm(rows, axis=1).max())
-        if longest > 1 + 1e-6:
-            raise InputError(
-                "observations must lie within the bounds of their observation space",
-                got=f"one of length {longest * radius:.6g}, where the space allows {radius:.6g}",
-                remedy="Widen the low and high of the space, or use features that are bounded "
-                'whatever is read, such as "rbf".',
-            )
-        return rows
-
     note = f"{note} ({encoding.dimension} dimensions, divided by {radius:.4g})"
-    return Resolved(Custom(scaled, encoding.dimension, radius=1.0), note)
+    return Resolved(
+        Custom(lambda x: encoding.encode(x) / radius, encoding.dimension, radius=1.0), note
+    )
 
 
 # ---------------------------------------------------------------- kernels
@@ -215,12 +206,18 @@ def _kernel(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) 
     _check_kernel(kernel, values)
     view = _within(kernel, view)
     rng = np.random.default_rng(0)  # landmarks are part of the features, not of the noise
-    candidates = pick_landmarks(values, CANDIDATES, np.random.default_rng(0))
+    symbols = _symbols(system)
+    candidates = (
+        pick_landmarks(values, CANDIDATES, np.random.default_rng(0))
+        if symbols is None
+        else view(np.arange(symbols))
+    )
     gain = partial(kernel_expansion_bound, kernel, candidates)
     note = f"{note}{view_note}, k(x, x) at most 1, from {sample.describe()}"
-    counted = f"; expansions counted over {len(candidates)} of its observations"
+    counted = f"; expansions counted over {len(candidates)} observations"
     if choice.approximation == "exact":
-        return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain)
+        fitted = isinstance(choice.kernel, str) or bool(view_note)
+        return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain, fitted)
     if choice.approximation == "nystroem":
         psi = Nystroem(kernel, pick_landmarks(values, choice.components, rng))
         note += f"; approximated by {psi.dimension} landmarks (Nystroem){counted}"
@@ -229,8 +226,7 @@ def _kernel(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) 
         gain = None
         psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
         note += f"; approximated by {psi.dimension} random Fourier features"
-    transform = psi.transform
-    return Resolved(Custom(lambda x: transform(view(x)), psi.dimension, radius=1.0), note, gain)
+    return Resolved(Approximated(psi, view), note, gain, fitted=True)
 
 
 def _kernel_of(kernel: Any, values: FloatArray) -> tuple[Kernel, str]:
@@ -403,7 +399,8 @@ def _function(
     if constant:
         cut += ", then joined by a constant and divided by 1.414"
     total = dimension + constant
-    return Resolved(Custom(bounded, total, radius=1.0), f"{note} ({total} dimensions, {cut})")
+    features = Custom(bounded, total, radius=1.0)
+    return Resolved(features, f"{note} ({total} dimensions, {cut})", fitted=True)
 
 
 def _scale(function: Callable[[NDArray[Any]], Any], pilot: Pilot) -> tuple[int, float]:

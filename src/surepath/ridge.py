@@ -117,7 +117,9 @@ class DualRidge:
     def add(self, x: Any, y: FloatArray) -> None:
         own, v = self._project(x)
         square = own + self._ridge - float(v @ v)  # at least the ridge, in exact arithmetic
-        if not square > self._ridge / 2:
+        # Rounding of the Gram matrix must stay far below the ridge, or coverage is noise.
+        rounding = (self.count + 1) * np.finfo(np.float64).eps * own
+        if not (square > self._ridge / 2 and rounding < self._ridge / 1000):
             raise NumericalError(
                 f"the Gram matrix of {self.count + 1} points plus the ridge {self._ridge:.1e} is "
                 f"not positive definite (last pivot {square:.1e}): the kernel is not positive "

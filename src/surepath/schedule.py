@@ -57,15 +57,16 @@ class Setting:
             whole(name, getattr(self, name), least=1)
         if self.latent_dimension is not None:
             whole("latent_dimension", self.latent_dimension, least=1, most=self.window_dimension)
-        for name in ("gap", "norm", "radius", "reward_noise", "feature_noise"):
-            if getattr(self, name) is not None:
-                between(name, getattr(self, name), *MAGNITUDES)
+        for name in ("gap", "norm", "radius", "reward_noise"):
+            between(name, getattr(self, name), *MAGNITUDES)
+        if self.feature_noise is not None:
+            between("feature_noise", self.feature_noise, *MAGNITUDES)
         between("delta", self.delta, 0, 1)
-        if self.windows_are_products and self.feature_noise is not None:
+        if self.future > 1 and self.feature_noise is not None:
             raise InputError(
-                "products of unbounded features are not covered by the theory",
+                "windows of unbounded features are not covered by the theory",
                 got=f"future={self.future} with feature_noise={self.feature_noise}",
-                remedy='Use bounded features, or windows="joint".',
+                remedy="Use bounded features.",
             )
 
     @property
@@ -184,6 +185,8 @@ def expansion_bound(setting: Setting, ridge: float, threshold: float) -> int:
     as a function of one embedding it is increasing in a convex function, so it is largest at single
     observations. Futures of several steps multiply kernels; for those the count of d is used.
     """
+    if setting.tested_levels == 0:
+        return 0  # no window fits: everything is tried, and nothing is regressed
     if setting.expansions is not None and setting.future == 1:
         return setting.expansions(ridge, threshold)
     d = setting.window_dimension
@@ -206,6 +209,8 @@ def latent_expansion_bound(setting: Setting, ridge: float, threshold: float) -> 
             got="latent_dimension=None",
             remedy="Set latent_dimension, or use expansion_bound.",
         )
+    if setting.tested_levels == 0:
+        return 0
     growth = math.log1p(threshold**2) - 0.25
     if growth <= 0:
         raise InputError(
@@ -254,7 +259,9 @@ def bounds(schedule: Schedule, setting: Setting) -> Bounds:
     setting = replace(setting, windows=schedule.windows)  # the schedule says how it averages
     candidates = [_bounds(schedule, setting, latent=False)]
     if _has_latent_count(setting, schedule.threshold):
-        candidates.append(_bounds(schedule, setting, latent=True))
+        latent = _bounds(schedule, setting, latent=True)
+        if latent.failure < 1:  # its count holds only on the event that it pays for
+            candidates.append(latent)
     return min(candidates, key=lambda b: (b.failure, b.episodes))
 
 
@@ -417,4 +424,4 @@ def _tight(
 
 def _log_term(setting: Setting, expansions: int, statements: int) -> float:
     f, r = feature_batches(setting, expansions), reward_batches(setting, expansions)
-    return math.log(statements * max(_statements(setting, f), r) / setting.delta)
+    return math.log(statements * max(_statements(setting, f), r)) - math.log(setting.delta)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from surepath.embedding import KernelMap, embed
+from surepath.certificate import Sources
+from surepath.embedding import KernelMap
 from surepath.errors import InputError
-from surepath.features import Features
+from surepath.features import Features, Linear
 from surepath.pilot import Pilot, draw_pilot
 from surepath.problems.base import Problem
+from surepath.problems.finite import FiniteProblem
 from surepath.ranks import FutureChoice, choose_future
 from surepath.resolve import Resolved, resolve
 from surepath.run.driver import summarises
@@ -22,8 +24,8 @@ from surepath.validate import between, nearest, whole
 
 SCHEDULES = {"paper": paper, "tight": tight}
 
-RANK_SAMPLES = 10**7
-"""Readings a prefix when the ranks of embeddings are compared, where a statistic can be drawn."""
+RANK_SAMPLES, RAW_RANK_SAMPLES = 10**7, 4000
+"""Readings a prefix when the ranks of embeddings are compared: statistics, and single episodes."""
 
 Future: TypeAlias = int | Literal["auto"]
 
@@ -36,8 +38,9 @@ class Task:
     expansions: Callable[[float, float], int] | None  # N' by a kernel's information gain
     future: int
     schedule: Schedule
-    setting: Setting | None  # None for a user's schedule without gap and norm
-    sources: str  # where gap and norm come from
+    setting: Setting | None  # None where nothing can be proved
+    sources: Sources
+    doubt: str  # why nothing can be proved, where there is no setting
     notes: tuple[str, ...]  # what was chosen on the way, and from what
     reward_range: tuple[float, float]
     episodes: int  # spent before the recursion starts
@@ -74,26 +77,26 @@ def plan_task(
     def pilot() -> Pilot:
         return draw_pilot(system, levels, seed, budget)
 
-    samples = schedule.feature_samples if isinstance(schedule, Schedule) else RANK_SAMPLES
+    samples = schedule.feature_samples if isinstance(schedule, Schedule) else RAW_RANK_SAMPLES
     psi = resolve(features, system, pilot, samples)
     spent = pilot().episodes if pilot.cache_info().currsize else 0
     left = None if budget is None else budget - spent
     choice = _future(future, system, levels, psi.features, samples, seed, left)
     rewards = known.reward_range if known else reward_range
-    setting, sources = None, "not given"
-    if isinstance(schedule, str) or (gap is not None and norm is not None):
+    setting, sources = None, Sources("not given", "not given")
+    doubt = _doubt(psi, schedule, gap, norm)
+    if not doubt:
         natural = features in ("auto", getattr(system, "preferred_features", None))
         oracle = known if natural and levels == system.horizon else None
         gap, norm, sources = _gap_and_norm(oracle, choice.future, gap, norm)
         setting = _setting(system, levels, psi, choice.future, gap, norm, delta, rewards)
-        if isinstance(schedule, str):
-            # The paper averages joint windows; its schedule is judged as such.
-            windows = "joint" if schedule == "paper" else "product"
-            setting = replace(setting, windows=windows)
-            schedule = SCHEDULES[schedule](setting)
-        else:
-            setting = replace(setting, windows=schedule.windows)
-    assert isinstance(schedule, Schedule)
+    if isinstance(schedule, str):
+        assert setting is not None  # a named schedule without one was refused
+        # The paper averages joint windows; its schedule is judged as such.
+        windows = "joint" if schedule == "paper" else "product"
+        schedule = SCHEDULES[schedule](replace(setting, windows=windows))
+    if setting is not None:
+        setting = replace(setting, windows=schedule.windows)
     used = pilot() if pilot.cache_info().currsize else None
     return Task(
         system=system,
@@ -104,6 +107,7 @@ def plan_task(
         schedule=schedule,
         setting=setting,
         sources=sources,
+        doubt=doubt,
         notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
         reward_range=rewards,
         episodes=choice.episodes + (used.episodes if used else 0),
@@ -159,7 +163,7 @@ def _future(
             got="a kernel that is used exactly",
             remedy='Set future to a number, or use KernelFeatures(kernel, "nystroem").',
         )
-    if summarises(system, embed(features, 1, 1, "product")):
+    if summarises(system, features.statistics):
         samples = RANK_SAMPLES
     return choose_future(system, levels, features, samples=samples, seed=seed, budget=budget)
 
@@ -176,15 +180,33 @@ def _require(gap: float | None, norm: float | None) -> tuple[float, float]:
     return gap, norm
 
 
+def _doubt(psi: Resolved, schedule: str | Schedule, gap: float | None, norm: float | None) -> str:
+    """Why nothing can be proved of this run; empty when something can."""
+    if psi.fitted and isinstance(schedule, str):
+        raise InputError(
+            "a fixed schedule proves nothing of features that are fitted on a pilot: their norm "
+            "cannot be known in advance",
+            got=psi.note,
+            remedy="Pass a Schedule of your own; or features that are fixed: one-hot, linear, "
+            "Custom(function, dimension, radius), or a kernel with its length scale, used exactly.",
+        )
+    if psi.fitted:
+        return "the features were fitted on a pilot, so no norm can be stated for them"
+    if isinstance(schedule, Schedule) and (gap is None or norm is None):
+        return "the schedule is not a proved one, and gap and norm were not given to check it with"
+    return ""
+
+
 def _gap_and_norm(
     problem: Problem | None, future: int, gap: float | None, norm: float | None
-) -> tuple[float, float, str]:
-    if problem is None or (gap is not None and norm is not None):
-        return *_require(gap, norm), "as given"
-    # Where no action is suboptimal the gap is infinite, and any number is a valid one.
-    gap = min(problem.gap, float(problem.horizon)) if gap is None else gap
-    norm = problem.norm_of(future) if norm is None else norm
-    return gap, norm, "from the problem's oracle"
+) -> tuple[float, float, Sources]:
+    given, oracle = "as given", "from the problem's oracle"
+    sources = Sources(oracle if gap is None else given, oracle if norm is None else given)
+    if problem is not None:
+        # Where no action is suboptimal the gap is infinite, and any number is a valid one.
+        gap = min(problem.gap, float(problem.horizon)) if gap is None else gap
+        norm = problem.norm_of(future) if norm is None else norm
+    return *_require(gap, norm), sources
 
 
 def _setting(
@@ -199,8 +221,10 @@ def _setting(
 ) -> Setting:
     radius, noise, dimension = _size_of(env, psi, future)
     spread = reward_range[1] - reward_range[0]
-    latent = getattr(env, "latent_dimension", None)
     windows = env.n_actions ** (future - 1)
+    latent = getattr(env, "latent_dimension", None)
+    if isinstance(psi.features, KernelMap) or (future > 1 and not isinstance(env, FiniteProblem)):
+        latent = None  # counted by the gain; stated for single observations
     return Setting(
         horizon=horizon,
         n_actions=env.n_actions,
@@ -231,12 +255,15 @@ def _size_of(env: System, psi: Resolved, future: int) -> tuple[float, float | No
         return 1.0, None, 1  # counted by the information gain
     if psi.features.radius is not None:
         return psi.features.radius, None, psi.features.dimension
-    noise, radius = getattr(env, "observation_noise", None), getattr(env, "radius", None)
+    # What the system says of its observations holds for features that are the observations.
+    plain = env if isinstance(psi.features, Linear) and future == 1 else None
+    noise, radius = getattr(plain, "observation_noise", None), getattr(plain, "radius", None)
     if noise is None or radius is None:
         raise InputError(
-            "a fixed schedule needs a bound on the features, or the noise of the observations",
-            got=f"{psi.note}, and a system without the attributes observation_noise and radius",
+            "a proof needs a bound on the features; or linear ones of a future of 1, and the noise "
+            "of the observations",
+            got=f"{psi.note}, future={future}",
             remedy="Use bounded features, such as Custom(function, dimension, radius=1.0), "
-            "or give the system those attributes.",
+            "or give the system the attributes observation_noise and radius.",
         )
     return radius, noise, psi.features.dimension

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 import surepath
 
@@ -44,7 +45,8 @@ def test_a_fixed_schedule_for_a_kernel_uses_its_information_gain() -> None:
     """With a norm given, `tight` counts expansions by the gain, not by a dimension."""
     problem = surepath.make("continuous", horizon=3, actions=2, seed=0)
     few = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=60, reward_samples=60)
-    result = surepath.learn(problem, schedule=few, gap=0.1, norm=5.0)
+    kernel = surepath.KernelFeatures(RBF(1.0), "exact")
+    result = surepath.learn(problem, features=kernel, schedule=few, gap=0.1, norm=5.0)
     bound = result.certificate.bounds
     assert bound is not None
     assert max(result.usage.expansions) <= bound.expansions < 1000

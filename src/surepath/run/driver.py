@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surepath.embedding import Embedding
 from surepath.errors import InputError
 from surepath.learner import Learner
 from surepath.system import Readings, Request, Summarising, System
@@ -21,9 +20,9 @@ LARGEST_DRAW = 2**62
 """Counts beyond this do not fit the generators' integers."""
 
 
-def summarises(system: System, embedding: Embedding) -> bool:
-    """Whether the system can answer this embedding with sufficient statistics."""
-    return isinstance(system, Summarising) and system.statistic in embedding.statistics
+def summarises(system: System, statistics: tuple[type, ...]) -> bool:
+    """Whether the system can answer with one of these sufficient statistics."""
+    return isinstance(system, Summarising) and system.statistic in statistics
 
 
 def drive(
@@ -39,7 +38,7 @@ def drive(
     Every request draws from a generator of its own, keyed by its place in the run: the answers do
     not depend on who computes them, or in which order.
     """
-    summary = summarises(system, learner.embedding)
+    summary = summarises(system, learner.embedding.statistics)
     batch = 0
     while requests := learner.ask():
         cost = sum(request.count for request in requests)
