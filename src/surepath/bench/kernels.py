@@ -73,8 +73,9 @@ def kernels() -> Report:
         [Section("Gram matrix of mean embeddings, RBF on four range sensors", columns, rows)],
         [
             f"error: of {EXACT_ROWS} rows of the Gram matrix against the exact form (Frobenius, "
-            f"relative, root mean square of {DRAWS} draws). seconds a row: exact, all pairs of readings; otherwise the features of all "
-            "nodes, shared out over the rows. peak MB: besides the readings themselves "
+            f"relative, root mean square of {DRAWS} draws). seconds a row: exact, all pairs of "
+            "readings; otherwise the features of all nodes, shared out over the rows. peak MB: "
+            "besides the readings themselves "
             f"({COUNTS[-1][0] * COUNTS[-1][1] * 4 * 8 / 2**20:.0f} MB in the last block).",
         ],
     )
@@ -107,10 +108,7 @@ def compare(kernel: Kernel, bags: list[Bag], pilot: FloatArray) -> list[tuple[Ce
         "Fourier": lambda m: FourierFeatures(kernel, pilot.shape[1], m, rng),
     }
     for (name, make), components in product(forms.items(), COMPONENTS):
-        draws = [
-            measured(lambda a=make(components): np.array([a.average(b.values) for b in bags]))
-            for _ in range(DRAWS)
-        ]
+        draws = [_average(make(components), bags) for _ in range(DRAWS)]
         errors = [_relative_error(draw.value, exact.value) for draw in draws]
         seconds = min(draw.seconds for draw in draws) / len(bags)
         rows.append(
@@ -125,6 +123,10 @@ def compare(kernel: Kernel, bags: list[Bag], pilot: FloatArray) -> list[tuple[Ce
             )
         )
     return rows
+
+
+def _average(approximation: Any, bags: list[Bag]) -> Measured:
+    return measured(lambda: np.array([approximation.average(bag.values) for bag in bags]))
 
 
 def _relative_error(means: FloatArray, exact: FloatArray) -> float:
