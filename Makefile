@@ -27,7 +27,7 @@ clean:
 
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) --editable .
+	$(PIP) --editable ".[plot]"
 	touch $@
 
 .venv/dev: .venv/core

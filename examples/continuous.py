@@ -35,4 +35,4 @@ def main(sensor: str = "range") -> None:
 
 
 if __name__ == "__main__":
-    main(*(word for word in sys.argv[1:2] if word in ("range", "gps", "image")))
+    main(*sys.argv[1:2])

@@ -128,9 +128,9 @@ def test_tables_and_pictures() -> None:
         ({"delta": 1.0}, "delta must be a number in"),
         ({"horizon": 0}, "horizon must be a whole number"),
         ({"horizon": 4}, "horizon must be a whole number"),
-        ({}, "gap and norm was not given"),
-        ({"gap": 0.8}, "norm was not given"),
-        ({"norm": 3.0}, "gap was not given"),
+        ({}, "not given: gap and norm"),
+        ({"gap": 0.8}, "not given: norm"),
+        ({"norm": 3.0}, "not given: gap"),
         ({"gap": -1.0, "norm": 3.0}, "gap must be a number in"),
         ({"schedule": "tigth", "gap": 0.8, "norm": 3.0}, "Did you mean 'tight'"),
         ({"features": "onehott", "gap": 0.8, "norm": 3.0}, "Did you mean 'onehot'"),
@@ -151,6 +151,23 @@ def test_bad_input_says_what_and_what_to_do(arguments: dict[str, object], messag
 def test_something_that_is_no_system() -> None:
     with pytest.raises(surepath.InputError, match="env must be a system"):
         surepath.learn("lock")
+    with pytest.raises(surepath.InputError, match=r"Perhaps you meant Coin\(\.\.\.\)"):
+        surepath.learn(Coin)
+
+
+@pytest.mark.parametrize("answer", [None, (1, 2), "text"])
+def test_a_rollout_that_returns_something_else(answer: object) -> None:
+    class Odd(Coin):
+        def rollout(self, actions: object, n: int, rng: object) -> object:  # type: ignore[override]
+            return answer
+
+    with pytest.raises(surepath.InputError, match=r"rollout must return surepath\.Episodes"):
+        surepath.learn(Odd(), schedule=CUSTOM)
+
+
+def test_episodes_are_arrays() -> None:
+    with pytest.raises(surepath.InputError, match=r"numpy\.asarray"):
+        surepath.Episodes((0,), [[0, 1]], np.zeros((1, 1)))  # type: ignore[arg-type]
 
 
 def test_emissions_that_do_not_tell_states_apart_are_refused_before_anything_runs() -> None:
@@ -171,7 +188,9 @@ def test_a_reward_outside_its_range_stops_the_run() -> None:
             episodes = super().rollout(actions, n, rng)
             return surepath.Episodes(actions, episodes.observations, episodes.rewards + 3)
 
-    with pytest.raises(surepath.InputError, match=r"rewards must lie in \[0, 1\].*at step"):
+    with pytest.raises(
+        surepath.InputError, match=r"rewards must lie in \[0, 1\] and be finite.*at step"
+    ):
         surepath.learn(Rich(), schedule=CUSTOM)
 
 

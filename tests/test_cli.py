@@ -25,6 +25,8 @@ class Lamp:
 
 def lamp(**parameters):
     return Lamp(**parameters)
+
+built = Lamp()
 """
 
 
@@ -58,6 +60,7 @@ def test_no_certificate_is_exit_code_one() -> None:
     result = invoke("learn", "lock", "--budget", "1000000")
     assert result.exit_code == 1
     assert "not certified: the budget ended" in result.output
+    assert "oracle" not in result.output
 
 
 def test_problems_lists_names_and_parameters() -> None:
@@ -88,8 +91,18 @@ def test_a_system_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "plan      1 1" in result.output
     missing = invoke("learn", "my_lamp:lamp")
     assert missing.exit_code == 2
-    assert "gap and norm was not given" in missing.output
+    assert "not given: gap and norm" in missing.output
+    assert "--feature-samples" in missing.output
     assert invoke("learn", "no_such_module:lamp").exit_code == 2
+    wrong = invoke("learn", "my_lamp:lamp", "-p", "colour=3")
+    assert wrong.exit_code == 2
+    assert "cannot be called with these parameters" in wrong.output
+    own = invoke(
+        "learn", "my_lamp:built", "--ridge", "0.01", "--feature-samples", "10",
+        "--reward-samples", "10", "--reward-range", "0", "2",
+    )  # fmt: skip
+    assert own.exit_code == 1, own.output
+    assert "plan      1 1" in own.output
 
 
 @pytest.mark.parametrize(
@@ -103,6 +116,11 @@ def test_a_system_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ("learn tabular -p states=5 -p observations=3", "at least as many observations as states"),
         ("bound --horizon 3 --actions 2 --dimension 4 --norm 2", "a bound needs gap"),
         ("bench constant", "Did you mean 'constants'?"),
+        ("bound lock --unique --future 2", "knows its own unique, future"),
+        ("learn lock --save /no/such/folder/r.json", "the folder of an output file must exist"),
+        ("learn lock --plot picture.foo", "a .png, .svg or .pdf file"),
+        ("learn lock --future two", "future is a number of observations, or auto"),
+        ("learn lock --ridge 0.1", "--feature-samples and --reward-samples"),
     ],
 )
 def test_bad_input_is_exit_code_two(arguments: str, message: str) -> None:

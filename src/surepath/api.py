@@ -40,6 +40,7 @@ def learn(
     future: how many observations one embedding looks ahead, or "auto" to let ranks decide.
     schedule: "tight", "paper" or a `Schedule`. The named ones are proved, and need gap and norm,
     which a built-in problem knows of itself.
+    reward_range: the smallest and the largest reward that can be paid.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     """
     if budget is not None:
@@ -114,8 +115,9 @@ def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) 
     reason = task.doubt
     if not finished:
         reason = (
-            f"the budget ended after {learner.usage.episodes} episodes; the next batch would have "
-            f"exceeded it. The first {len(learner.incumbent)} actions are the best known so far"
+            f"the budget ended after {learner.usage.episodes} episodes; the next batch takes "
+            f"{sum(request.count for request in learner.ask())}. The first "
+            f"{len(learner.incumbent)} actions are the best known so far, the rest are placeholders"
         )
     return Certificate(
         certified=False,

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 import typer
 from rich.console import Console
@@ -92,13 +92,20 @@ def learn_command(
     delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
     gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
     norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
+    reward_range: Annotated[
+        tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
+    ] = (0.0, 1.0),
     budget: Annotated[int | None, typer.Option(help="Most episodes to spend.")] = None,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Write the result to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence into this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a system's best action sequence and show the evidence."""
+    """Learn a system's best action sequence and show the evidence.
+
+    Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input.
+    """
+    _check_outputs(save, plot)
     system = _system(env, param)
     result = learn(
         system,
@@ -109,19 +116,20 @@ def learn_command(
         delta=delta,
         gap=gap,
         norm=norm,
+        reward_range=reward_range,
         budget=budget,
         seed=seed,
         progress=not as_json,
     )
-    if save is not None:
-        result.save(save)
-    if plot is not None:
-        result.plot().savefig(plot, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
     if as_json:
         typer.echo(result.to_json())
     else:
         out.print(tables.result_table(result))
         out.print(tables.verdict(result, system), highlight=False)
+    if save is not None:
+        result.save(save)
+    if plot is not None:
+        result.plot().savefig(plot, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
     raise typer.Exit(0 if result.certified else 1)
 
 
@@ -164,8 +172,19 @@ def bound_command(
     future: Annotated[int, typer.Option(help="Observations one embedding looks ahead.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """What the fixed schedules ask for at most, and the floor below which nobody can go."""
+    """What the fixed schedules ask for at most; for small finite problems also the floor that no
+    learner can beat.
+    """
     if problem is not None:
+        own = {"actions": actions, "dimension": dimension, "latent-dimension": latent_dimension}
+        ignored = [name for name, value in own.items() if value is not None]
+        ignored += ["unique"] * unique + ["future"] * (future != 1)
+        if ignored:
+            raise InputError(
+                f"a built-in problem knows its own {', '.join(ignored)}",
+                got=" ".join(f"--{name}" for name in ignored) + f" with {problem!r}",
+                remedy="Leave these out, or leave out the problem and give all quantities.",
+            )
         system = make(problem, **_parameters(param))
         setting = plan_task(system, horizon, gap=gap, norm=norm, delta=delta).setting
         assert setting is not None  # a named schedule always has one
@@ -232,6 +251,23 @@ def bench_command(
         report.show(out)
 
 
+def _check_outputs(save: Path | None, plot: Path | None) -> None:
+    """Refuse paths that cannot be written before anything is paid for."""
+    for path in (save, plot):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(
+                "the folder of an output file must exist",
+                got=str(path),
+                remedy=f"Create {path.parent}, or write elsewhere.",
+            )
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(
+            "a picture is a .png, .svg or .pdf file",
+            got=str(plot),
+            remedy="Give the file one of these endings.",
+        )
+
+
 def _future(text: str) -> Future:
     if text == "auto":
         return "auto"
@@ -277,7 +313,16 @@ def _system(name: str, param: list[str] | None) -> System:
         ) from error
     finally:
         sys.path.pop(0)
-    return build(**parameters)
+    if not callable(build) and isinstance(build, System) and not parameters:
+        return build
+    try:
+        return cast(Any, build)(**parameters)
+    except TypeError as error:
+        raise InputError(
+            f"{name!r} cannot be called with these parameters",
+            got=str(error),
+            remedy="Name a factory and give its parameters as -p name=value.",
+        ) from error
 
 
 def _parameters(param: list[str] | None) -> dict[str, Any]:

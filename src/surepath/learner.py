@@ -149,9 +149,10 @@ class Learner:
         least, most = answer.reward_range(step)
         if not (low <= least <= most <= high and math.isfinite(least + most)):
             raise InputError(
-                f"rewards must lie in [{low:g}, {high:g}]",
+                f"rewards must lie in [{low:g}, {high:g}] and be finite",
                 got=f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}",
-                remedy="Set reward_range to the system's true range.",
+                remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
+                "system's true range (--reward-range LOW HIGH on the command line).",
             )
         return answer.reward(step).mean
 

@@ -88,13 +88,23 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Episodes that ran the same actions, as read."""
+    """Episodes that ran the same actions, as read.
+
+    observations [n, T, ...] with T = min(L + 1, horizon) for L actions (a reading after the last
+    step of the horizon may follow, and is not used); rewards [n, L].
+    """
 
     actions: Actions  # length L
     observations: NDArray[Any]  # [n, T, ...], T > every time step that was asked for
     rewards: FloatArray  # [n, L]
 
     def __post_init__(self) -> None:
+        if not all(hasattr(array, "ndim") for array in (self.observations, self.rewards)):
+            raise InputError(
+                "episodes are made of NumPy arrays",
+                got=f"{type(self.observations).__name__} and {type(self.rewards).__name__}",
+                remedy="Wrap them in numpy.asarray.",
+            )
         if self.observations.ndim < 2 or self.rewards.ndim != 2:
             raise InputError(
                 "episodes need observations [n, T, ...] and rewards [n, L]",

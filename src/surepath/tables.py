@@ -53,7 +53,8 @@ def verdict(result: Result, system: System) -> str:
         f"cost      {usage.episodes:.4g} episodes, {usage.steps:.4g} steps, "
         f"{usage.nodes} prefixes, {sum(usage.expansions)} expansions",
     ]
-    if isinstance(system, Problem) and len(result.actions) == system.horizon:
+    finished = bool(result.certificate.levels)
+    if finished and isinstance(system, Problem) and len(result.actions) == system.horizon:
         best, value = system.optimum
         lines.append(f"oracle    {shorten(best, 40)}  (value {value:.4f})")
         agree = "equals" if result.actions == best else "ties with"

@@ -116,11 +116,13 @@ def plan_task(
 
 
 def _system(env: object, horizon: int | None) -> tuple[System, int]:
-    if not isinstance(env, System):
+    if isinstance(env, type) or not isinstance(env, System):
+        called = f" Perhaps you meant {env.__name__}(...)." if isinstance(env, type) else ""
         raise InputError(
             "env must be a system: horizon, n_actions and rollout(actions, n, rng)",
             got=repr(env),
-            remedy="Pass a problem from surepath.make(name), or an object with those members.",
+            remedy="Pass a problem from surepath.make(name), or an object with those members."
+            + called,
         )
     whole("n_actions", env.n_actions, least=1)
     longest = whole("the system's horizon", env.horizon, least=1)
@@ -172,10 +174,13 @@ def _require(gap: float | None, norm: float | None) -> tuple[float, float]:
     missing = [name for name, value in (("gap", gap), ("norm", norm)) if value is None]
     if gap is None or norm is None:
         raise InputError(
-            f"a fixed schedule needs gap and norm, and {' and '.join(missing)} was not given",
+            f"a fixed schedule needs gap and norm; not given: {' and '.join(missing)}",
             got=f"gap={gap}, norm={norm}",
             remedy="Give both (a smaller gap and a larger norm are always safe, and cost more "
-            "episodes), or pass a Schedule of your own.",
+            "episodes), or choose the sample sizes yourself: schedule=Schedule(ridge, threshold, "
+            "feature_samples, reward_samples), on the command line --ridge, --feature-samples and "
+            "--reward-samples. With kernels, which real-valued readings get by default, that is "
+            "the only way.",
         )
     return gap, norm
 

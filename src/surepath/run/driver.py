@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from surepath.errors import InputError
 from surepath.learner import Learner
-from surepath.system import Readings, Request, Summarising, System
+from surepath.system import Episodes, Readings, Request, Summarising, System
 
 Watcher: TypeAlias = Callable[[Learner], None]
 
@@ -75,4 +75,11 @@ def answer(
                 remedy="A larger gap, a smaller norm or a shorter horizon asks for fewer.",
             )
         return system.summarise(request, rng)
-    return system.rollout(request.actions, request.count, rng)
+    episodes: Any = cast(Any, system).rollout(request.actions, request.count, rng)
+    if not isinstance(episodes, Episodes):
+        raise InputError(
+            "rollout must return surepath.Episodes",
+            got=type(episodes).__name__,
+            remedy="Return Episodes(actions, observations, rewards).",
+        )
+    return episodes
