@@ -27,5 +27,5 @@ class MissingExtraError(SurepathError, ImportError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package {package!r}, which is not installed. "
-            f"Install it with: pip install 'surepath[{extra}]' (in a clone: pip install '.[{extra}]')"
+            f"Install it with: pip install 'surepath[{extra}]' (in a clone: '.[{extra}]')"
         )
