@@ -18,7 +18,7 @@ from surepath.problems.finite import FiniteProblem
 from surepath.ranks import FutureChoice, choose_future
 from surepath.resolve import Resolved, resolve
 from surepath.run.driver import summarises
-from surepath.schedule import Schedule, Setting, paper, tight
+from surepath.schedule import Schedule, Setting, Windows, paper, tight
 from surepath.system import System
 from surepath.validate import between, nearest, whole
 
@@ -79,7 +79,8 @@ def plan_task(
 
     samples = schedule.feature_samples if isinstance(schedule, Schedule) else RAW_RANK_SAMPLES
     psi = resolve(features, system, pilot, samples)
-    spent = pilot().episodes if pilot.cache_info().currsize else 0
+    drawn = pilot() if pilot.cache_info().currsize else None
+    spent = drawn.episodes if drawn else 0
     left = None if budget is None else budget - spent
     choice = _future(future, system, levels, psi.features, samples, seed, left)
     rewards = known.reward_range if known else reward_range
@@ -89,15 +90,13 @@ def plan_task(
         natural = features in ("auto", getattr(system, "preferred_features", None))
         oracle = known if natural and levels == system.horizon else None
         gap, norm, sources = _gap_and_norm(oracle, choice.future, gap, norm)
-        setting = _setting(system, levels, psi, choice.future, gap, norm, delta, rewards)
+        setting = replace(
+            _setting(system, levels, psi, choice.future, gap, norm, delta, rewards),
+            windows=_windows(schedule),
+        )
     if isinstance(schedule, str):
         assert setting is not None  # a named schedule without one was refused
-        # The paper averages joint windows; its schedule is judged as such.
-        windows = "joint" if schedule == "paper" else "product"
-        schedule = SCHEDULES[schedule](replace(setting, windows=windows))
-    if setting is not None:
-        setting = replace(setting, windows=schedule.windows)
-    used = pilot() if pilot.cache_info().currsize else None
+        schedule = SCHEDULES[schedule](setting)
     return Task(
         system=system,
         horizon=levels,
@@ -110,8 +109,8 @@ def plan_task(
         doubt=doubt,
         notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
         reward_range=rewards,
-        episodes=choice.episodes + (used.episodes if used else 0),
-        steps=choice.steps + (used.steps if used else 0),
+        episodes=choice.episodes + spent,
+        steps=choice.steps + (drawn.steps if drawn else 0),
     )
 
 
@@ -146,6 +145,13 @@ def _check_schedule(schedule: str | Schedule) -> None:
             got=repr(schedule),
             remedy=nearest(schedule, SCHEDULES),
         )
+
+
+def _windows(schedule: str | Schedule) -> Windows:
+    """How the schedule averages: the paper's by joint windows, and it is judged as such."""
+    if isinstance(schedule, Schedule):
+        return schedule.windows
+    return "joint" if schedule == "paper" else "product"
 
 
 def _future(

@@ -90,8 +90,12 @@ class FiniteProblem(Problem):
     def q_values(self, step: int, state: int) -> FloatArray:
         return self.q[step, state]
 
+    @cached_property
+    def reachable(self) -> list[IntArray]:
+        return self.dynamics.reachable()
+
     def solve(self) -> Oracle:
-        reachable = self.dynamics.reachable()
+        reachable = self.reachable
         gaps = np.concatenate(
             [
                 (q[s].max(axis=1, keepdims=True) - q[s]).ravel()
@@ -116,7 +120,7 @@ class FiniteProblem(Problem):
         )
 
     def norm_of(self, future: int) -> float:
-        levels = self.dynamics.reachable()[: max(0, self.horizon - future + 1)]
+        levels = self.reachable[: max(0, self.horizon - future + 1)]
         return max((self._level_norm(h, s, future) for h, s in enumerate(levels)), default=1.0)
 
     def window_embeddings(self, level: int, states: IntArray, future: int) -> FloatArray:
@@ -136,13 +140,12 @@ class FiniteProblem(Problem):
 
     def smallest_singular_value(self, level: int, future: int) -> float:
         """Of the embeddings of the states reachable at the level; 0 when there are too many."""
-        x = self.window_embeddings(level, self.dynamics.reachable()[level], future)
-        singular = np.linalg.svd(x, compute_uv=False)
-        return float(singular[-1]) if len(x) <= x.shape[1] else 0.0
+        return _smallest(self.window_embeddings(level, self.reachable[level], future))
 
     def _level_norm(self, level: int, states: IntArray, future: int) -> float:
         """Largest ||theta_a|| of the level: least-norm solution of <theta_a, x(s)> = Q*(s, a)."""
-        smallest = self.smallest_singular_value(level, future)
+        x = self.window_embeddings(level, states, future)
+        smallest = _smallest(x)
         if smallest < 1e-9:
             seen = "one observation does" if future == 1 else f"{future} observations do"
             raise InputError(
@@ -151,8 +154,14 @@ class FiniteProblem(Problem):
                 got=f"smallest singular value {smallest:.2e} at level {level}",
                 remedy=f"Use a longer future (future={future + 1}), or emissions that differ.",
             )
-        theta = pseudo_inverse(self.window_embeddings(level, states, future))
-        return float(np.linalg.norm(theta @ self.q[level, states], axis=0).max())
+        theta = pseudo_inverse(x) @ self.q[level, states]  # [d, A]
+        return float(np.linalg.norm(theta, axis=0).max())
+
+
+def _smallest(rows: FloatArray) -> float:
+    """Smallest singular value of the rows; 0 when there are more rows than dimensions."""
+    singular = np.linalg.svd(rows, compute_uv=False)
+    return float(singular[-1]) if len(rows) <= rows.shape[1] else 0.0
 
 
 def random_dynamics(

@@ -39,11 +39,9 @@ def touch(horizon: int = 6, error: float = 0.2, seed: int = 0) -> Tabular:
     rewards = np.zeros((horizon, faces + 1, 3))
     for face in range(faces):
         firm = face == GRIP
-        transitions[face] = [
-            (face + 1) % faces,
-            (face - 1) % faces,
-            held if firm else (face + 2) % faces,
-        ]
+        transitions[face, FORWARD] = (face + 1) % faces
+        transitions[face, BACK] = (face - 1) % faces
+        transitions[face, SQUEEZE] = held if firm else (face + 2) % faces
         rewards[:, face, SQUEEZE] = 0.6 if firm else 0.0
     transitions[held] = held
     rewards[:, held] = 0.8
