@@ -1,8 +1,8 @@
 """A system of one's own: a valve with a sticky position and a noisy gauge.
 
 Run it with `python examples/own_system.py`, or from this folder with
-`surepath learn own_system:Valve --gap 0.4 --norm 3`, which is certified and so takes 10^8 episodes
-and about a minute.
+`surepath learn own_system:Valve --schedule tight --gap 0.4 --norm 3`, which is certified and so
+takes 10^8 episodes and about a minute.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 import surepath
 from surepath.features import OneHot
+from surepath.verify import verify
 
 
 class Coin:
@@ -34,6 +36,15 @@ class Coin:
 
 
 CUSTOM = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=2000, reward_samples=2000)
+ASSETS = Path(__file__).parent / "assets"
+
+
+def test_a_system_of_ones_own_needs_neither_gap_nor_norm() -> None:
+    result = surepath.learn(Coin())
+    assert result.actions == (1, 0, 0)
+    assert result.certified
+    assert result.certificate.schedule is None
+    assert result.certificate.guarantee == "calibrated"
 
 
 def test_a_system_of_ones_own_with_a_schedule_of_ones_own() -> None:
@@ -52,7 +63,8 @@ def test_a_schedule_of_ones_own_is_judged_when_gap_and_norm_are_given() -> None:
         few.certificate.reason
     )
     problem = surepath.make("lock", horizon=3)
-    proved = surepath.learn(problem).certificate.schedule
+    proved = surepath.learn(problem, schedule="tight").certificate.schedule
+    assert proved is not None
     lean = replace(proved, feature_samples=2 * proved.feature_samples // 3, name="my own")
     sure = surepath.learn(problem, schedule=lean, gap=problem.gap, norm=problem.norm)
     assert sure.certified
@@ -74,33 +86,70 @@ def test_single_episodes_and_summaries_give_the_same_plan() -> None:
     assert surepath.learn(Raw(), schedule=schedule).actions == problem.optimum[0]
 
 
-def test_same_seed_same_run_other_seed_other_noise() -> None:
+@pytest.mark.parametrize("schedule", ["adaptive", "tight"])
+def test_same_seed_same_run_other_seed_other_noise(schedule: str) -> None:
     problem = surepath.make("lock", horizon=6)
-    first, again, other = (surepath.learn(problem, seed=seed) for seed in (5, 5, 6))
+    first, again, other = (
+        surepath.learn(problem, schedule=schedule, seed=seed) for seed in (5, 5, 6)
+    )
     assert first == again
+    assert first.record == again.record
     assert first.value != other.value
     assert first.actions == other.actions
 
 
-def test_a_budget_ends_the_run_without_a_claim() -> None:
+@pytest.mark.parametrize(("schedule", "budget"), [("adaptive", 50), ("tight", 10_000_000)])
+def test_a_budget_ends_the_run_without_a_claim(schedule: str, budget: int) -> None:
     problem = surepath.make("lock", horizon=6)
-    result = surepath.learn(problem, budget=10_000_000)
+    result = surepath.learn(problem, schedule=schedule, budget=budget)
     assert not result.certified
-    assert result.episodes <= 10_000_000
+    assert result.episodes <= budget
     assert len(result.actions) == 6
     assert "budget ended" in result.certificate.reason
     with pytest.raises(surepath.InputError, match="nothing to plot"):
         result.plot()
 
 
-def test_results_survive_a_file(tmp_path: Path) -> None:
-    for budget in (None, 10_000_000):
-        result = surepath.learn(surepath.make("lock", horizon=6), budget=budget)
-        result.save(tmp_path / "result.json")
-        loaded = surepath.load(tmp_path / "result.json")
-        assert loaded.to_json() == result.to_json()
-        assert loaded.certificate == result.certificate
-        assert loaded.interval == result.interval
+@pytest.mark.parametrize(
+    ("schedule", "budget"),
+    [("adaptive", None), ("adaptive", 50), ("tight", None), ("tight", 10_000_000)],
+)
+def test_results_survive_a_file(tmp_path: Path, schedule: str, budget: int | None) -> None:
+    result = surepath.learn(surepath.make("lock", horizon=6), schedule=schedule, budget=budget)
+    assert result.certified == (budget is None)
+    result.save(tmp_path / "result.json")
+    loaded = surepath.load(tmp_path / "result.json")
+    assert loaded.to_json() == result.to_json()
+    assert loaded.certificate == result.certificate
+    assert loaded.interval == result.interval
+    assert loaded.record == result.record
+
+
+def test_results_of_schema_1_are_still_read(tmp_path: Path) -> None:
+    """They come from fixed schedules, and have no readings to check them against."""
+    path = ASSETS / "result_schema_1.json"
+    data = json.loads(path.read_text())
+    assert data["schema"] == data["certificate"]["schema"] == 1
+    assert not data["certificate"].keys() & {"guarantee", "terms", "doubts"}
+    old = surepath.load(path)
+    assert old.certified
+    assert old.actions == surepath.make("lock", horizon=2, actions=3).optimum[0]
+    assert old.interval == tuple(data["interval"])
+    assert old.usage.expansions == data["usage"]["expansions"]
+    certificate = old.certificate
+    assert certificate.guarantee == "schedule"
+    assert certificate.terms is None
+    assert certificate.doubts == ()
+    assert certificate.schedule == surepath.Schedule(**data["certificate"]["schedule"])
+    assert certificate.bounds is not None
+    assert certificate.bounds.failure == certificate.failure <= certificate.delta
+    assert [level.action for level in certificate.levels] == list(old.actions)
+    assert old.record is None
+    assert list(old.to_dataframe()["action"]) == list(old.actions)
+    old.save(tmp_path / "again.json")
+    assert surepath.load(tmp_path / "again.json") == old
+    with pytest.raises(surepath.InputError, match=r"no readings to check.*'tight'"):
+        verify(path)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"schema": 99}', "\x00"])
@@ -111,8 +160,9 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
         surepath.load(path)
 
 
-def test_tables_and_pictures() -> None:
-    result = surepath.learn(surepath.make("lock", horizon=4))
+@pytest.mark.parametrize("schedule", ["adaptive", "tight"])
+def test_tables_and_pictures(schedule: str) -> None:
+    result = surepath.learn(surepath.make("lock", horizon=4), schedule=schedule)
     frame = result.to_dataframe()
     assert list(frame["action"]) == list(result.actions)
     assert {"q0", "q1", "q2", "q3", "width", "margin", "coverage", "samples"} <= set(frame.columns)
@@ -128,14 +178,18 @@ def test_tables_and_pictures() -> None:
         ({"delta": 1.0}, "delta must be a number in"),
         ({"horizon": 0}, "horizon must be a whole number"),
         ({"horizon": 4}, "horizon must be a whole number"),
-        ({}, "not given: gap and norm"),
-        ({"gap": 0.8}, "not given: norm"),
-        ({"norm": 3.0}, "not given: gap"),
+        ({"schedule": "tight"}, "not given: gap and norm"),
+        ({"schedule": "tight", "gap": 0.8}, "not given: norm"),
+        ({"schedule": "tight", "norm": 3.0}, "not given: gap"),
+        ({"schedule": "paper"}, "not given: gap and norm"),
         ({"gap": -1.0, "norm": 3.0}, "gap must be a number in"),
         ({"schedule": "tigth", "gap": 0.8, "norm": 3.0}, "Did you mean 'tight'"),
         ({"features": "onehott", "gap": 0.8, "norm": 3.0}, "Did you mean 'onehot'"),
         ({"features": 3, "gap": 0.8, "norm": 3.0}, "features must be"),
-        ({"features": "linear", "gap": 0.8, "norm": 3.0}, "needs a bound on the features"),
+        (
+            {"schedule": "tight", "features": "linear", "gap": 0.8, "norm": 3.0},
+            "needs a bound on the features",
+        ),
         ({"budget": 0, "gap": 0.8, "norm": 3.0}, "budget must be"),
         ({"seed": -1, "gap": 0.8, "norm": 3.0}, "seed must be"),
         ({"reward_range": (1, 0), "gap": 0.8, "norm": 3.0}, "low < high"),
@@ -177,7 +231,7 @@ def test_emissions_that_do_not_tell_states_apart_are_refused_before_anything_run
         rewards=np.full((3, 2, 2), 0.5),
     )
     with pytest.raises(surepath.InputError, match=r"level 1.*singular value .* at level 1"):
-        surepath.learn(problem)
+        surepath.learn(problem, schedule="tight")
 
 
 def test_a_reward_outside_its_range_stops_the_run() -> None:
@@ -252,13 +306,21 @@ def test_what_a_problem_says_of_its_readings_is_not_said_of_other_features() -> 
     problem = surepath.make("gaussian", horizon=3)
     features = Stretched(problem.dimension, 1e4)
     with pytest.raises(surepath.InputError, match="a proof needs a bound on the features"):
-        surepath.learn(problem, features=features, gap=problem.gap, norm=problem.norm / 1e4)
+        surepath.learn(
+            problem,
+            features=features,
+            schedule="tight",
+            gap=problem.gap,
+            norm=problem.norm / 1e4,
+        )
 
 
-def test_a_bound_on_features_is_held_to() -> None:
+@pytest.mark.parametrize("schedule", ["adaptive", "tight"])
+def test_a_bound_on_features_is_held_to(schedule: str) -> None:
     long = surepath.Custom(lambda o: 50 * np.eye(6)[o], 6, radius=1.0)
+    problem = surepath.make("lock", horizon=3)
     with pytest.raises(surepath.InputError, match=r"no longer than 1.*length 50"):
-        surepath.learn(surepath.make("lock", horizon=3), features=long, gap=0.8, norm=2.0)
+        surepath.learn(problem, features=long, schedule=schedule, gap=0.8, norm=2.0)
 
 
 def test_the_interval_of_a_prediction_is_as_wide_as_the_prediction() -> None:
@@ -272,14 +334,14 @@ def test_the_interval_of_a_prediction_is_as_wide_as_the_prediction() -> None:
 
 def test_sources_are_told_apart() -> None:
     problem = surepath.make("lock", horizon=3)
-    text = surepath.learn(problem, norm=10.0).certificate.assumptions
+    text = surepath.learn(problem, schedule="tight", norm=10.0).certificate.assumptions
     assert any("norm at most 10 (as given)" in line for line in text)
     assert any("at least 0.8 (from the problem's oracle)" in line for line in text)
 
 
 def test_a_future_beyond_the_horizon_costs_what_it_tries() -> None:
     problem = surepath.make("tabular", horizon=3, seed=1)
-    result = surepath.learn(problem, future=5)
+    result = surepath.learn(problem, future=5, schedule="tight")
     assert result.certified
     assert problem.is_optimal(result.actions)
     assert result.certificate.bounds is not None

@@ -14,6 +14,7 @@ from rich.console import Console
 from sklearn.gaussian_process.kernels import RBF
 
 from surepath.bench import SUITES
+from surepath.bench.adaptive import PARTS, Scale
 from surepath.bench.report import Report, slope, wilson
 from surepath.kernels import Bag, mean_gram_row
 from surepath.schedule import bounds, tight
@@ -24,6 +25,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "futures": {"SAMPLES": (30,), "SEEDS": 2, "FUTURES": (2,)},
     "kernels": {"COUNTS": ((5, 20),), "EXACT_ROWS": 3, "COMPONENTS": (8, 64)},
     "gain": {"SIZES": (4, 8, 16), "RIDGES": (0.1,), "SEEDS": 1, "CANDIDATES": 64},
+    # Its parts are tested one by one elsewhere.
+    "adaptive": {"PARTS": {"floor": PARTS["floor"]}, "SCALE": Scale(1, instances=1, repeats=1)},
 }
 MODULES = {name: import_module(f"surepath.bench.{name}") for name in SIZES}
 
@@ -65,7 +68,7 @@ def test_every_run_of_the_constants_is_optimal_and_within_its_bound() -> None:
 def test_exponents_of_the_bounds_are_the_theorems() -> None:
     """About 5 for the paper's parameters and 2 for the sharp ones, up to logarithms."""
     module = MODULES["constants"]
-    setting = plan_task(module.instance()).setting
+    setting = plan_task(module.instance(), schedule="tight").setting
     assert setting is not None
     far = [replace(setting, gap=gap) for gap in module.ASYMPTOTIC_GAPS]
     ratios = [s.norm / s.gap for s in far]

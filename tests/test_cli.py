@@ -34,8 +34,9 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
 
 
-def test_learn_shows_the_plan_and_its_evidence() -> None:
-    result = invoke("learn", "lock", "-p", "horizon=5", "-p", "actions=3")
+@pytest.mark.parametrize("schedule", [[], ["--schedule", "tight"]])
+def test_learn_shows_the_plan_and_its_evidence(schedule: list[str]) -> None:
+    result = invoke("learn", "lock", "-p", "horizon=5", "-p", "actions=3", *schedule)
     assert result.exit_code == 0, result.output
     problem = surepath.make("lock", horizon=5, actions=3)
     assert " ".join(map(str, problem.optimum[0])) in result.output
@@ -56,8 +57,9 @@ def test_learn_as_json_saved_and_drawn(tmp_path: Path) -> None:
     assert drawn.read_bytes().startswith(b"\x89PNG")
 
 
-def test_no_certificate_is_exit_code_one() -> None:
-    result = invoke("learn", "lock", "--budget", "1000000")
+@pytest.mark.parametrize("options", [["--budget", "100"], ["--schedule", "tight"]])
+def test_no_certificate_is_exit_code_one(options: list[str]) -> None:
+    result = invoke("learn", "lock", "--budget", "1000000", *options)
     assert result.exit_code == 1
     assert "not certified: the budget ended" in result.output
     assert "oracle" not in result.output
@@ -86,10 +88,12 @@ def test_bound_from_quantities_and_from_a_problem() -> None:
 def test_a_system_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_lamp.py").write_text(SYSTEM)
     monkeypatch.chdir(tmp_path)
-    result = invoke("learn", "my_lamp:lamp", "--gap", "1", "--norm", "2")
-    assert result.exit_code == 0, result.output
-    assert "plan      1 1" in result.output
-    missing = invoke("learn", "my_lamp:lamp")
+    tight = ("learn", "my_lamp:lamp", "--schedule", "tight")
+    for arguments in (("learn", "my_lamp:lamp"), (*tight, "--gap", "1", "--norm", "2")):
+        result = invoke(*arguments)
+        assert result.exit_code == 0, result.output
+        assert "plan      1 1" in result.output
+    missing = invoke(*tight)
     assert missing.exit_code == 2
     assert "not given: gap and norm" in missing.output
     assert "--feature-samples" in missing.output

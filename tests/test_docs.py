@@ -23,7 +23,9 @@ def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(problem, surepath.Problem)
     assert result.actions == problem.optimum[0]
     assert result.certified
-    assert tuple(round(end, 3) for end in result.interval) == (0.884, 0.916)
+    low, high = (round(end, 3) for end in result.interval)
+    assert f"# (True, ({low}, {high}))" in example
+    assert low <= problem.optimum[1] <= high
     assert result.certificate.claim in example
     assert (tmp_path / "result.png").exists()
 

@@ -156,9 +156,9 @@ def test_stacked_tensors_are_exact_window_embeddings() -> None:
 def test_long_windows_go_through_the_gram_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same run, whichever form the regression takes."""
     problem = surepath.make("overcomplete", seed=2)
-    primal = surepath.learn(problem, future=2)
+    primal = surepath.learn(problem, future=2, schedule="tight")
     monkeypatch.setattr(embeddings, "PRIMAL_LIMIT", 1)
-    dual = surepath.learn(problem, future=2)
+    dual = surepath.learn(problem, future=2, schedule="tight")
     assert primal.actions == dual.actions
     assert primal.usage == dual.usage
 
@@ -243,7 +243,7 @@ def test_longer_futures_on_single_episodes(future: int, windows: Any) -> None:
 def test_no_continuation_is_run_twice() -> None:
     """Products share node means: a prefix is asked for once, however many windows it is in."""
     problem = surepath.make("overcomplete", seed=0)
-    learner = learner_of(plan_task(problem, future=3))
+    learner = learner_of(plan_task(problem, future=3, schedule="tight"))
     seen: list[tuple[int, ...]] = []
     while requests := learner.ask():
         seen += [request.actions for request in requests if request.count > 1]
@@ -255,7 +255,7 @@ def test_no_continuation_is_run_twice() -> None:
 
 def test_a_future_beyond_the_horizon_tries_everything() -> None:
     problem = surepath.make("overcomplete", horizon=3, seed=0)
-    result = surepath.learn(problem, future=4)
+    result = surepath.learn(problem, future=4, schedule="tight")
     assert result.certified
     assert problem.is_optimal(result.actions)
     assert {level.source for level in result.certificate.levels} == {"expansion"}

@@ -35,6 +35,7 @@ MIXING = [
     ("mixing", {"horizon": 3, "actions": 2, "modes": 3, "components": 3}),
     ("mixing", {"horizon": 1, "actions": 3, "modes": 1}),
     ("mixing", {"horizon": 3, "actions": 1}),
+    ("mixing", {"horizon": 4, "actions": 3, "stirs": 2}),
 ]
 OTHERS = [
     ("overcomplete", {"horizon": 4}),
@@ -360,6 +361,18 @@ def test_every_sequence_leaves_its_own_mixture_behind(components: int) -> None:
         level = [problem.move(h, state, a) for state in level for a in range(4)]
 
 
+@pytest.mark.parametrize("stirs", [1, 2, 3])
+def test_shared_stirring_leaves_fewer_mixtures_behind(stirs: int) -> None:
+    """One composition for each sequence of matrices, in at most as many modes as there are."""
+    problem = surepath.make("mixing", horizon=6, actions=3, stirs=stirs, seed=2)
+    level = [problem.start]
+    for h in range(6):
+        assert len({tuple(np.round(s.composition, 11)) for s in level}) == stirs**h
+        rounded = {(s.mode, *np.round(s.composition, 11)): s for s in level}
+        assert len(rounded) <= 2 * stirs**h
+        level = [problem.move(h, state, a) for state in rounded.values() for a in range(3)]
+
+
 def test_the_best_action_differs_between_modes() -> None:
     """In most instances some level has reachable states with different best actions."""
     n_differ = 0
@@ -509,6 +522,8 @@ def test_more_states_than_observations_hide_a_state() -> None:
         ("lock", {"bait": -0.1}, "bait"),
         ("mixing", {"components": 1}, "components"),
         ("mixing", {"modes": 0}, "modes"),
+        ("mixing", {"stirs": 0}, "stirs"),
+        ("mixing", {"stirs": 4, "actions": 3}, "stirs"),
         ("mixing", {"gap": 0.5}, "gap"),
         ("tabular", {"gap": 0.0}, "gap"),
         ("tabular", {"gap": 0.999, "actions": 6}, "gap=0.999"),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 
+from surepath.adaptive import Adaptive
 from surepath.certificate import Certificate, assumptions, certify, level_of
-from surepath.embedding import embed
+from surepath.conclude import conclude, interval
+from surepath.embedding import KernelMap, embed
+from surepath.judge import Judgement, Terms, judge
 from surepath.learner import Learner
 from surepath.progress import Progress
+from surepath.record import record_of
 from surepath.result import Result
 from surepath.run.driver import RAW_BATCH, drive, summarises
 from surepath.schedule import Schedule
@@ -22,7 +26,8 @@ def learn(
     *,
     features: object = "auto",
     future: Future = 1,
-    schedule: str | Schedule = "tight",
+    schedule: str | Schedule = "adaptive",
+    guarantee: str = "calibrated",
     delta: float = 0.05,
     gap: float | None = None,
     norm: float | None = None,
@@ -38,8 +43,12 @@ def learn(
     features: "auto", "onehot", "linear", "rbf", "matern", a scikit-learn transformer or
     Gaussian-process kernel, or a function from observations [n, ...] to features [n, d].
     future: how many observations one embedding looks ahead, or "auto" to let ranks decide.
-    schedule: "tight", "paper" or a `Schedule`. The named ones are proved, and need gap and norm,
-    which a built-in problem knows of itself.
+    schedule: "adaptive" needs to know nothing: it reads where the answer depends on it and stops
+    when it is settled. "tight" and "paper" are fixed in advance and proved; they need gap and norm,
+    which a built-in problem knows of itself. Or a `Schedule` of your own.
+    guarantee: of the adaptive schedule. "calibrated" uses estimated variances and is validated, not
+    proved; "proved" holds for every system that satisfies the assumptions with the given norm.
+    gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
     reward_range: the smallest and the largest reward that can be paid.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     """
@@ -51,6 +60,7 @@ def learn(
         features=features,
         future=future,
         schedule=schedule,
+        guarantee=guarantee,
         delta=delta,
         gap=gap,
         norm=norm,
@@ -58,16 +68,31 @@ def learn(
         budget=budget,
         seed=seed,
     )
-    learner = learner_of(task)
+    learner = learner_of(task, seed)
     with Progress() if progress else nullcontext() as watch:
         finished = drive(learner, task.system, seed=seed, budget=budget, watch=watch)
+    if isinstance(learner, Adaptive):
+        return _adaptive_result(learner, task)
     return _result(learner, task, delta, finished=finished)
 
 
-def learner_of(task: Task) -> Learner:
+def learner_of(task: Task, seed: int = 0) -> Learner | Adaptive:
     """The learner of a task, with what the task has cost already."""
+    learner = _build(task, seed)
+    learner.usage.episodes += task.episodes
+    learner.usage.steps += task.steps
+    return learner
+
+
+def _build(task: Task, seed: int) -> Learner | Adaptive:
+    if isinstance(task.schedule, Terms):
+        assert not isinstance(task.features, KernelMap)  # refused when the task was planned
+        whole = summarises(task.system, task.features.statistics)
+        return Adaptive(
+            task.features, task.schedule, largest_batch=None if whole else RAW_BATCH, seed=seed
+        )
     embedding = embed(task.features, task.system.n_actions, task.future, task.schedule.windows)
-    learner = Learner(
+    return Learner(
         task.horizon,
         task.system.n_actions,
         task.features,
@@ -76,9 +101,32 @@ def learner_of(task: Task) -> Learner:
         reward_range=task.reward_range,
         largest_batch=None if summarises(task.system, embedding.statistics) else RAW_BATCH,
     )
-    learner.usage.episodes += task.episodes
-    learner.usage.steps += task.steps
-    return learner
+
+
+def _adaptive_result(learner: Adaptive, task: Task) -> Result:
+    doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
+    found = judge(learner.root, learner.terms, learner.incumbent or None)
+    judged = found if isinstance(found, Judgement) else None
+    certificate = conclude(
+        judged,
+        learner.terms,
+        episodes=learner.usage.episodes,
+        doubts=(doubt,) if doubt else (),
+        notes=task.notes + ((f"warning: {warning}",) if warning else ()),
+    )
+    known = learner.incumbent if judged is None else judged.plan.actions
+    actions = known + (0,) * (task.horizon - len(known))
+    low, high = (end * task.horizon for end in task.reward_range)
+    return Result(
+        actions=actions,
+        value=math.nan if judged is None else judged.value,
+        interval=interval(judged, actions, learner.terms)
+        if judged is not None and not doubt
+        else (low, high),
+        certificate=certificate,
+        usage=learner.usage,
+        record=record_of(learner.root),
+    )
 
 
 def _result(learner: Learner, task: Task, delta: float, *, finished: bool) -> Result:
@@ -105,7 +153,7 @@ def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) 
     notes = task.notes + _warnings(learner, task)
     if finished and learner.plan is not None and task.setting is not None:
         return certify(
-            task.schedule,
+            _fixed(task),
             task.setting,
             learner.plan,
             learner.usage,
@@ -127,10 +175,14 @@ def _certificate(learner: Learner, task: Task, delta: float, *, finished: bool) 
         failure=1.0,
         assumptions=assumptions(task.setting, task.sources) if task.setting else (),
         notes=notes,
-        schedule=task.schedule,
-        bounds=None,
+        schedule=_fixed(task),
         levels=tuple(level_of(decision) for decision in learner.plan or ()),
     )
+
+
+def _fixed(task: Task) -> Schedule:
+    assert isinstance(task.schedule, Schedule)
+    return task.schedule
 
 
 def _warnings(learner: Learner, task: Task) -> tuple[str, ...]:
@@ -138,7 +190,8 @@ def _warnings(learner: Learner, task: Task) -> tuple[str, ...]:
     idle = learner.plan is not None and learner.plan[0].source == "regression"
     if not idle or sum(learner.usage.expansions):
         return ()
-    least = task.schedule.threshold * math.sqrt(task.schedule.ridge)
+    schedule = _fixed(task)
+    least = schedule.threshold * math.sqrt(schedule.ridge)
     return (
         f"warning: nothing was tried: the first embedding is shorter than threshold * sqrt(ridge) "
         f"= {least:.3g} and so counts as covered; use a smaller ridge or longer features",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from surepath.evidence import Decision, Usage
+from surepath.judge import Terms
 from surepath.schedule import Bounds, Schedule, Setting, bounds
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,12 @@ class Certificate:
     failure: float  # proved bound on the probability that the plan is not optimal
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]  # what was chosen for the run: features with their scales, future
-    schedule: Schedule
-    bounds: Bounds | None
     levels: tuple[Level, ...]
+    guarantee: Literal["schedule", "calibrated", "proved"] = "schedule"
+    schedule: Schedule | None = None  # of a fixed schedule, like the bounds it proves
+    bounds: Bounds | None = None
+    terms: Terms | None = None  # of an adaptive run
+    doubts: tuple[str, ...] = ()  # what single episodes said against the assumptions
     schema: int = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command line: `surepath learn`, `problems`, `bound` and `bench`.
+"""The command line: `surepath learn`, `verify`, `problems`, `bound` and `bench`.
 
 Exit codes: 0 certified (or done, where nothing is certified), 1 finished without a certificate,
 2 bad input.
@@ -31,6 +31,7 @@ from surepath.schedule import Schedule, Setting
 from surepath.system import System
 from surepath.task import SCHEDULES, Future, plan_task
 from surepath.validate import nearest
+from surepath.verify import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -45,8 +46,14 @@ R = TypeVar("R")
 
 
 class ScheduleName(StrEnum):
+    adaptive = "adaptive"
     paper = "paper"
     tight = "tight"
+
+
+class GuaranteeName(StrEnum):
+    calibrated = "calibrated"
+    proved = "proved"
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
@@ -79,7 +86,10 @@ def learn_command(
     param: Parameters = None,
     schedule: Annotated[
         ScheduleName, typer.Option(help="How much to sample.")
-    ] = ScheduleName.tight,
+    ] = ScheduleName.adaptive,
+    guarantee: Annotated[
+        GuaranteeName, typer.Option(help="Of the adaptive schedule; proved needs --norm.")
+    ] = GuaranteeName.calibrated,
     features: Annotated[str, typer.Option(help="auto, onehot, linear, rbf or matern.")] = "auto",
     future: Annotated[
         str, typer.Option(help="Observations an embedding looks ahead; or auto.")
@@ -113,6 +123,7 @@ def learn_command(
         features=features,
         future=_future(future),
         schedule=_schedule(schedule.value, ridge, threshold, feature_samples, reward_samples),
+        guarantee=guarantee.value,
         delta=delta,
         gap=gap,
         norm=norm,
@@ -131,6 +142,41 @@ def learn_command(
     if plot is not None:
         result.plot().savefig(plot, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
     raise typer.Exit(0 if result.certified else 1)
+
+
+@app.command("verify")
+@reports_errors
+def verify_command(
+    file: Annotated[Path, typer.Argument(help="A result that learn --save wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Derive a saved certificate again from its recorded readings, without the learner.
+
+    Exit code: 0 when the readings carry the certificate, 1 when they do not, 2 on bad input.
+    """
+    if not file.is_file():
+        raise InputError("there is no such file", got=str(file), remedy="Give a saved result.")
+    found = verify(file)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "certified": found.certified,
+                    "agrees": found.agrees,
+                    "differences": found.differences,
+                    "reason": found.certificate.reason,
+                }
+            )
+        )
+    elif found.agrees:
+        word = "[green]verified[/green]" if found.certified else "agrees, and is not certified"
+        out.print(f"{word}: {escape(found.certificate.claim)}", highlight=False)
+        out.print(f"  {escape(found.certificate.reason)}", highlight=False)
+    else:
+        out.print("[red]the readings do not carry this certificate[/red]")
+        for difference in found.differences:
+            out.print(f"  {escape(difference)}", highlight=False)
+    raise typer.Exit(0 if found.certified else 1)
 
 
 @app.command("problems")
@@ -186,7 +232,9 @@ def bound_command(
                 remedy="Leave these out, or leave out the problem and give all quantities.",
             )
         system = make(problem, **_parameters(param))
-        setting = plan_task(system, horizon, gap=gap, norm=norm, delta=delta).setting
+        setting = plan_task(
+            system, horizon, schedule="tight", gap=gap, norm=norm, delta=delta
+        ).setting
         assert setting is not None  # a named schedule always has one
         floor = tables.floor_of(system, delta) if horizon is None else None
     else:

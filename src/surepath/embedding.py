@@ -31,12 +31,15 @@ from surepath.features import Features
 from surepath.kernels import Bag, Kernel, mean_gram_row
 from surepath.ridge import DualRidge, Regression, Ridge
 from surepath.schedule import Windows
-from surepath.system import Counts, Episodes, FloatArray, Readings, Sample
+from surepath.system import Counts, Episodes, FloatArray, Moments, Readings, Sample
 from surepath.trie import Node
 from surepath.validate import whole
 
 PRIMAL_LIMIT = 2000
 """Windows of more dimensions are regressed through their Gram matrix."""
+
+COVARIANCE_LIMIT = 64
+"""Features of more dimensions have only the variance of each of them recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,25 @@ class Average:
         return Average(self.count + other.count, self.total + other.total)
 
 
-Digest: TypeAlias = Average | Bag
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Features by their number, sum and second moments: the mean, and the noise around it."""
+
+    count: int
+    total: FloatArray  # [d]
+    squares: FloatArray  # sum of f f' [d, d], or its diagonal [d] where it would be too large
+
+    @property
+    def value(self) -> FloatArray:
+        return self.total / self.count
+
+    def merge(self, other: Cloud) -> Cloud:
+        return Cloud(
+            self.count + other.count, self.total + other.total, self.squares + other.squares
+        )
+
+
+Digest: TypeAlias = Average | Cloud | Bag
 """What the observations of a node come down to."""
 
 
@@ -111,7 +132,7 @@ class VectorEmbedding(Embedding):
         self.statistics = features.statistics
         self.dimension = features.dimension**future * n_actions ** (future - 1)
 
-    def digest(self, sample: Sample) -> Average:
+    def digest(self, sample: Sample) -> Average | Cloud:
         return Average.of(_size(sample), self.features.mean(sample))
 
     def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
@@ -133,6 +154,26 @@ class VectorEmbedding(Embedding):
         if self.dimension <= PRIMAL_LIMIT:
             return Ridge(self.dimension, self.n_actions, ridge)
         return DualRidge(window_gram(_inner_products), self.n_actions, ridge)
+
+
+class CloudEmbedding(VectorEmbedding):
+    """Finite-dimensional features with their noise: for learners that ask what is the same."""
+
+    def digest(self, sample: Sample) -> Cloud:
+        if isinstance(sample, Moments):
+            mean = self.features.mean(sample)
+            squares = sample.scatter + sample.count * np.outer(mean, mean)
+            return self._cloud(sample.count, sample.count * mean, squares)
+        if isinstance(sample, Counts):
+            rows = self.features.rows(np.arange(len(sample.counts)))
+            weighted = sample.counts[:, None] * rows
+            return self._cloud(sample.count, weighted.sum(axis=0), rows.T @ weighted)
+        rows = self.features.rows(sample)
+        return self._cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+    def _cloud(self, count: int, total: FloatArray, squares: FloatArray) -> Cloud:
+        small = len(total) <= COVARIANCE_LIMIT
+        return Cloud(count, total, squares if small else np.diag(squares).copy())
 
 
 class JointEmbedding(Embedding):

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+
+def shorten(actions: Sequence[int], most: int = 24) -> str:
+    """Actions as text, cut where they are many."""
+    text = " ".join(map(str, actions[:most]))
+    return f"{text} ... ({len(actions)} actions)" if len(actions) > most else text
 
 
 @dataclass(slots=True)

@@ -10,21 +10,19 @@ depth of the recursion is limited by memory only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from surepath.asking import Answer, Asking
 from surepath.embedding import KernelMap, embed
-from surepath.errors import InputError
-from surepath.evidence import Decision, Usage
+from surepath.evidence import Decision
 from surepath.features import Features
 from surepath.ridge import Regression
 from surepath.schedule import Schedule, exhaustive_from
-from surepath.system import Actions, FloatArray, Readings, Request, steps_of
+from surepath.system import FloatArray, Request
 from surepath.trie import Node, Tally
 from surepath.validate import whole
 
@@ -32,15 +30,7 @@ Kind: TypeAlias = Literal["observations", "rewards"]
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the recursion needs of the readings of one request."""
-
-    observations: dict[int, Any]  # digests, by the level of the node they belong to
-    rewards: dict[int, float]  # means, by time step
-
-
-class Learner:
+class Learner(Asking):
     """EQDP, sans-IO: `ask` for requests, `tell` their readings, until `plan` is there."""
 
     def __init__(
@@ -54,15 +44,9 @@ class Learner:
         reward_range: tuple[float, float] = (0.0, 1.0),
         largest_batch: int | None = None,
     ) -> None:
-        self.horizon = whole("horizon", horizon, least=1)
-        self.n_actions = whole("n_actions", n_actions, least=1)
-        self.embedding = embedding = embed(features, n_actions, future, schedule.windows)
+        embedding = embed(features, n_actions, future, schedule.windows)
+        super().__init__(horizon, n_actions, embedding, reward_range)
         self.schedule = schedule
-        self.reward_range = reward_range
-        self.usage = Usage(n_actions, [0] * horizon, [0] * horizon)
-        self.plan: tuple[Decision, ...] | None = None
-        self.value: float | None = None  # last estimate of V* at the root
-        self.incumbent: Actions = ()  # greedy actions of the last round, as far as it went
         self.level = 0  # where the recursion is now
         if largest_batch is not None:
             whole("largest_batch", largest_batch, least=1)
@@ -74,37 +58,18 @@ class Learner:
         ]
         self._root = Node()
         self._calls: list[Process] = [self._main()]
-        self._pending: tuple[Request, ...] = ()
         self._advance(None)
 
-    # ------------------------------------------------------------ ask and tell
+    def status(self) -> dict[str, str]:
+        return {
+            "level": f"{self.level}/{self.horizon}",
+            "expansions": str(sum(self.usage.expansions)),
+            **super().status(),
+        }
 
-    @property
-    def done(self) -> bool:
-        return self.plan is not None
-
-    def ask(self) -> tuple[Request, ...]:
-        """What to run next; empty when done. Asking twice asks for the same."""
-        return self._pending
-
-    def tell(self, readings: Sequence[Readings]) -> None:
-        """The readings of every request of the last `ask`, in its order."""
-        if len(readings) != len(self._pending):
-            raise InputError(
-                "every request needs its readings",
-                got=f"{len(readings)} answers to {len(self._pending)} requests",
-                remedy="Answer all that ask() returned, in the same order.",
-            )
-        # All are read before any is used: a bad answer is refused and nothing is lost.
-        answers = [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
-        for request in self._pending:
-            self.usage.episodes += request.count
-            self.usage.steps += request.count * steps_of(request.actions, self.horizon)
-        self._pending = ()
-        self._advance(answers)
-
-    def _advance(self, sent: Any) -> None:
+    def _advance(self, answers: list[Answer] | None) -> None:
         """Run until requests are pending or the main loop has returned."""
+        sent: Any = answers
         while self._calls:
             try:
                 step = self._calls[-1].send(sent)
@@ -117,44 +82,6 @@ class Learner:
                 return
             self._calls.append(step)
             sent = None
-
-    def _read(self, request: Request, answer: Readings) -> Answer:
-        if answer.actions != request.actions or answer.count != request.count:
-            raise InputError(
-                "readings must come from the actions and the count that were asked for",
-                got=f"{answer.count} episodes of {answer.actions}",
-                remedy=f"Run {request.actions} exactly {request.count} times.",
-            )
-        try:
-            digests = self.embedding.read(answer, request.observations)
-            rewards = {h: self._reward(answer, h) for h in request.rewards}
-        except LookupError as error:
-            raise InputError(
-                "readings must hold every time step that was asked for",
-                got=f"nothing for step {error} of {request.actions}",
-                remedy=f"Read the observations of steps {[*request.observations]} and the rewards "
-                f"of steps {[*request.rewards]}.",
-            ) from error
-        counts = {d.count for d in digests.values()} | {answer.reward(h).count for h in rewards}
-        if counts - {request.count}:
-            raise InputError(
-                "every time step must be read in every episode",
-                got=f"readings of {sorted(counts)} episodes among {request.count}",
-                remedy="Return all episodes at every step, or ask for fewer.",
-            )
-        return Answer(digests, rewards)
-
-    def _reward(self, answer: Readings, step: int) -> float:
-        low, high = self.reward_range
-        least, most = answer.reward_range(step)
-        if not (low <= least <= most <= high and math.isfinite(least + most)):
-            raise InputError(
-                f"rewards must lie in [{low:g}, {high:g}] and be finite",
-                got=f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}",
-                remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
-                "system's true range (--reward-range LOW HIGH on the command line).",
-            )
-        return answer.reward(step).mean
 
     # ------------------------------------------------------------ the recursion
 
@@ -277,11 +204,11 @@ class Learner:
                 self._request(node, target - _count(node, kind), kind) for node in missing
             )
             answers: Sequence[Answer] = yield requests
-            for node, request, answer in zip(missing, requests, answers, strict=True):
+            for node, answer in zip(missing, answers, strict=True):
                 for level, digest in answer.observations.items():
                     node.ancestor(level).absorb(digest)
-                for mean in answer.rewards.values():
-                    node.rewards.add(request.count, mean)
+                for rewards in answer.rewards.values():
+                    node.rewards.add(rewards)
 
     def _request(self, node: Node, count: int, kind: Kind) -> Request:
         if not node.seen:

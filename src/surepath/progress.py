@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from surepath.learner import Learner
+from surepath.asking import Asking
 
 REDRAW_SECONDS = 0.1
 PLAIN_SECONDS = 2.0
@@ -39,7 +38,7 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, learner: Learner) -> None:
+    def __call__(self, learner: Asking) -> None:
         now = time.monotonic()
         if now - self._shown < (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
             return
@@ -50,29 +49,15 @@ class Progress:
             self._console.print(_line(learner, now - self._started), highlight=False)
 
 
-def shorten(actions: Sequence[int], most: int = 24) -> str:
-    """Actions as text, cut where they are many."""
-    text = " ".join(map(str, actions[:most]))
-    return f"{text} ... ({len(actions)} actions)" if len(actions) > most else text
+def _cells(learner: Asking, seconds: float) -> dict[str, str]:
+    return {"time": f"{seconds:.1f}s", **learner.status()}
 
 
-def _cells(learner: Learner, seconds: float) -> dict[str, str]:
-    usage = learner.usage
-    return {
-        "time": f"{seconds:.1f}s",
-        "level": f"{learner.level}/{learner.horizon}",
-        "expansions": str(sum(usage.expansions)),
-        "nodes": str(usage.nodes),
-        "episodes": f"{usage.episodes:.3g}",
-        "incumbent": shorten(learner.incumbent, 12) or "-",
-    }
-
-
-def _line(learner: Learner, seconds: float) -> str:
+def _line(learner: Asking, seconds: float) -> str:
     return "  ".join(f"{name} {value}" for name, value in _cells(learner, seconds).items())
 
 
-def _table(learner: Learner, seconds: float) -> Table:
+def _table(learner: Asking, seconds: float) -> Table:
     cells = _cells(learner, seconds)
     table = Table(*cells, box=None, pad_edge=False)
     table.add_row(*cells.values())

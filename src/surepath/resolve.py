@@ -105,10 +105,16 @@ class Resolved:
     fitted: bool = False  # on the pilot: nobody can state a norm for such features in advance
 
 
-def resolve(features: object, system: System, pilot: Callable[[], Pilot], samples: int) -> Resolved:
+def resolve(
+    features: object,
+    system: System,
+    pilot: Callable[[], Pilot],
+    samples: int,
+    landmarks: int = LANDMARKS,
+) -> Resolved:
     """The features that `features` stands for on this system, for so many readings a node."""
     if isinstance(features, str):
-        return _named(features, system, pilot, samples)
+        return _named(features, system, pilot, samples, landmarks)
     if isinstance(features, KernelFeatures):
         return _kernel(features, system, pilot)
     if not isinstance(features, type):
@@ -117,7 +123,7 @@ def resolve(features: object, system: System, pilot: Callable[[], Pilot], sample
         if hasattr(features, "transform"):
             return _transformer(features, system, pilot())
         if _is_kernel(features):
-            return _kernel(_by_count(features, samples), system, pilot)
+            return _kernel(_by_count(features, samples, landmarks), system, pilot)
         if callable(features):
             name = getattr(features, "__name__", type(features).__name__)
             return _function(features, pilot(), f"the function {name}")
@@ -142,7 +148,9 @@ def _as_given(features: Features) -> Resolved:
 # ---------------------------------------------------------------- names
 
 
-def _named(name: str, system: System, pilot: Callable[[], Pilot], samples: int) -> Resolved:
+def _named(
+    name: str, system: System, pilot: Callable[[], Pilot], samples: int, landmarks: int
+) -> Resolved:
     encoding = _encoding(system)
     symbols = _symbols(system)
     if name == "auto":
@@ -154,7 +162,7 @@ def _named(name: str, system: System, pilot: Callable[[], Pilot], samples: int) 
             f"there are no features named {name!r}", got=repr(name), remedy=nearest(name, NAMES)
         )
     if name in KERNELS:
-        return _kernel(_by_count(name, samples), system, pilot)
+        return _kernel(_by_count(name, samples, landmarks), system, pilot)
     if name == "onehot":
         return _one_hot(system, encoding)
     if encoding is not None:
@@ -194,8 +202,9 @@ def _encoded(encoding: Encoding, note: str) -> Resolved:
 # ---------------------------------------------------------------- kernels
 
 
-def _by_count(kernel: object, samples: int) -> KernelFeatures:
-    return KernelFeatures(kernel, "exact" if samples <= EXACT_SAMPLES else "nystroem")
+def _by_count(kernel: object, samples: int, landmarks: int) -> KernelFeatures:
+    exact = samples <= EXACT_SAMPLES
+    return KernelFeatures(kernel, "exact" if exact else "nystroem", landmarks)
 
 
 def _kernel(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) -> Resolved:

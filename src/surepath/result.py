@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surepath.automaton import Shape
 from surepath.certificate import SCHEMA, Certificate, Level
 from surepath.errors import InputError, MissingExtraError
 from surepath.evidence import Usage
+from surepath.judge import Terms
 from surepath.schedule import Bounds, Schedule
 from surepath.system import Actions
 
@@ -26,6 +28,8 @@ class Result:
     interval: tuple[float, float]  # holds the optimal value whenever the certificate's event does
     certificate: Certificate
     usage: Usage
+    record: list[dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    # the readings by prefix, of adaptive runs: what `verify` checks the certificate against
 
     @property
     def certified(self) -> bool:
@@ -57,8 +61,9 @@ class Result:
         return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the result as JSON; `surepath.load` reads it back."""
-        Path(path).write_text(self.to_json(indent=1) + "\n", encoding="utf-8")
+        """Write the result with its readings as JSON; `surepath.load` reads it back."""
+        data = _finite({**self.to_dict(), "record": self.record})
+        Path(path).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a level: action, estimates, width, margin, coverage, samples, expansions."""
@@ -98,9 +103,9 @@ def load(path: str | Path) -> Result:
             got=str(error),
             remedy="Give a file that result.save(path) wrote.",
         ) from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+    if not isinstance(data, dict) or data.get("schema") not in (1, SCHEMA):  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
         raise InputError(
-            f"{path} does not hold a result of schema {SCHEMA}",
+            f"{path} does not hold a result of schema {SCHEMA} or older",
             got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
             remedy="Give a file that result.save(path) of this version wrote.",
         )
@@ -108,10 +113,13 @@ def load(path: str | Path) -> Result:
 
 
 def _from_dict(data: dict[str, Any]) -> Result:
-    certificate = dict(data["certificate"])
-    for name in ("assumptions", "notes"):
-        certificate[name] = tuple(certificate[name])
-    certificate["schedule"] = Schedule(**certificate["schedule"])
+    certificate: dict[str, Any] = {**data["certificate"], "schema": SCHEMA}
+    for name in ("assumptions", "notes", "doubts"):
+        certificate[name] = tuple(certificate.get(name, ()))
+    if certificate["schedule"] is not None:
+        certificate["schedule"] = Schedule(**certificate["schedule"])
+    if certificate.get("terms") is not None:  # schema 1 had fixed schedules only
+        certificate["terms"] = _terms(certificate["terms"])
     if certificate["bounds"] is not None:
         certificate["bounds"] = Bounds(**certificate["bounds"])
     certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
@@ -122,7 +130,15 @@ def _from_dict(data: dict[str, Any]) -> Result:
         interval=(-math.inf if low is None else low, math.inf if high is None else high),
         certificate=Certificate(**certificate),
         usage=Usage(**data["usage"]),
+        record=data.get("record"),
     )
+
+
+def _terms(data: dict[str, Any]) -> Terms:
+    low, high = data["reward_range"]
+    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+    fields: dict[str, Any] = {**data, "shape": Shape(**data["shape"]), "reward_range": bounds}
+    return Terms(**fields)
 
 
 def _level(data: dict[str, Any]) -> Level:

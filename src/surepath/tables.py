@@ -11,10 +11,10 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from surepath.evidence import shorten
 from surepath.floor import Floor, information_floor
 from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
-from surepath.progress import shorten
 from surepath.result import Result
 from surepath.schedule import Schedule, Setting, bounds
 from surepath.system import System

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from surepath.agree import GUARANTEES, size_of, terms_of
 from surepath.certificate import Sources
-from surepath.embedding import KernelMap
+from surepath.embedding import COVARIANCE_LIMIT, KernelMap
 from surepath.errors import InputError
-from surepath.features import Features, Linear
+from surepath.features import Features
+from surepath.judge import Terms
 from surepath.pilot import Pilot, draw_pilot
 from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
@@ -23,6 +25,12 @@ from surepath.system import System
 from surepath.validate import between, nearest, whole
 
 SCHEDULES = {"paper": paper, "tight": tight}
+"""The fixed ones."""
+
+ADAPTIVE = "adaptive"
+
+ADAPTIVE_LANDMARKS = COVARIANCE_LIMIT
+"""Kernels are taken through so few landmarks that the noise of all pairs of them is recorded."""
 
 RANK_SAMPLES, RAW_RANK_SAMPLES = 10**7, 4000
 """Readings a prefix when the ranks of embeddings are compared: statistics, and single episodes."""
@@ -37,8 +45,8 @@ class Task:
     features: Features | KernelMap
     expansions: Callable[[float, float], int] | None  # N' by a kernel's information gain
     future: int
-    schedule: Schedule
-    setting: Setting | None  # None where nothing can be proved
+    schedule: Schedule | Terms  # a fixed one, or the terms of an adaptive run
+    setting: Setting | None  # of a fixed one; None where nothing can be proved
     sources: Sources
     doubt: str  # why nothing can be proved, where there is no setting
     notes: tuple[str, ...]  # what was chosen on the way, and from what
@@ -53,7 +61,8 @@ def plan_task(
     *,
     features: object = "auto",
     future: Future = 1,
-    schedule: str | Schedule = "tight",
+    schedule: str | Schedule = ADAPTIVE,
+    guarantee: str = "calibrated",
     delta: float = 0.05,
     gap: float | None = None,
     norm: float | None = None,
@@ -66,11 +75,15 @@ def plan_task(
     between("delta", delta, 0, 1)
     whole("seed", seed, least=0)
     _check_range(reward_range)
-    _check_schedule(schedule)
+    _check_schedule(schedule, guarantee)
+    for name, value in (("gap", gap), ("norm", norm)):
+        if value is not None:
+            between(name, value, 0, math.inf)
     if future != "auto":
         whole("future", future, least=1)
     known = system if isinstance(system, Problem) else None
-    if known is None and isinstance(schedule, str):
+    adaptive = schedule == ADAPTIVE
+    if known is None and isinstance(schedule, str) and not adaptive:
         _require(gap, norm)
 
     @cache
@@ -78,39 +91,98 @@ def plan_task(
         return draw_pilot(system, levels, seed, budget)
 
     samples = schedule.feature_samples if isinstance(schedule, Schedule) else RAW_RANK_SAMPLES
-    psi = resolve(features, system, pilot, samples)
+    psi = resolve(features, system, pilot, samples, *([ADAPTIVE_LANDMARKS] if adaptive else []))
     drawn = pilot() if pilot.cache_info().currsize else None
     spent = drawn.episodes if drawn else 0
     left = None if budget is None else budget - spent
     choice = _future(future, system, levels, psi.features, samples, seed, left)
     rewards = known.reward_range if known else reward_range
-    setting, sources = None, Sources("not given", "not given")
-    doubt = _doubt(psi, schedule, gap, norm)
-    if not doubt:
-        natural = features in ("auto", getattr(system, "preferred_features", None))
-        oracle = known if natural and levels == system.horizon else None
-        gap, norm, sources = _gap_and_norm(oracle, choice.future, gap, norm)
-        setting = replace(
-            _setting(system, levels, psi, choice.future, gap, norm, delta, rewards),
-            windows=_windows(schedule),
-        )
-    if isinstance(schedule, str):
-        assert setting is not None  # a named schedule without one was refused
-        schedule = SCHEDULES[schedule](setting)
+    plan = _adaptive_plan if adaptive else _fixed_plan
+    held = plan(
+        Call(system, levels, features, schedule, guarantee, delta, gap, norm, rewards),
+        psi,
+        choice.future,
+    )
     return Task(
         system=system,
         horizon=levels,
         features=psi.features,
         expansions=psi.expansions,
         future=choice.future,
-        schedule=schedule,
-        setting=setting,
-        sources=sources,
-        doubt=doubt,
+        schedule=held.schedule,
+        setting=held.setting,
+        sources=held.sources,
+        doubt=held.doubt,
         notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
         reward_range=rewards,
         episodes=choice.episodes + spent,
         steps=choice.steps + (drawn.steps if drawn else 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What was asked for, once checked."""
+
+    system: System
+    horizon: int
+    features: object
+    schedule: str | Schedule
+    guarantee: str
+    delta: float
+    gap: float | None
+    norm: float | None
+    reward_range: tuple[float, float]
+
+    @property
+    def oracle(self) -> Problem | None:
+        """The problem, where it knows gap and norm of what was asked for."""
+        if not isinstance(self.system, Problem):
+            return None
+        natural = self.features in ("auto", self.system.preferred_features)
+        return self.system if natural and self.horizon == self.system.horizon else None
+
+
+class Held(NamedTuple):
+    """What a run is held to."""
+
+    schedule: Schedule | Terms
+    setting: Setting | None = None
+    sources: Sources = Sources("not given", "not given")
+    doubt: str = ""
+
+
+def _fixed_plan(call: Call, psi: Resolved, future: int) -> Held:
+    doubt = _doubt(psi, call.schedule, call.gap, call.norm)
+    if doubt:
+        assert isinstance(call.schedule, Schedule)  # a named one was refused
+        return Held(call.schedule, doubt=doubt)
+    gap, norm, sources = _gap_and_norm(call.oracle, future, call.gap, call.norm)
+    setting = replace(
+        _setting(call.system, call.horizon, psi, future, gap, norm, call.delta, call.reward_range),
+        windows=_windows(call.schedule),
+    )
+    if isinstance(call.schedule, Schedule):
+        return Held(call.schedule, setting, sources)
+    return Held(SCHEDULES[call.schedule](setting), setting, sources)
+
+
+def _adaptive_plan(call: Call, psi: Resolved, future: int) -> Held:
+    norm = call.norm
+    if call.guarantee == "proved" and norm is None and call.oracle is not None:
+        norm = call.oracle.norm
+    return Held(
+        terms_of(
+            call.system,
+            call.horizon,
+            psi,
+            future,
+            guarantee=call.guarantee,
+            delta=call.delta,
+            gap=call.gap,
+            norm=norm,
+            reward_range=call.reward_range,
+        )
     )
 
 
@@ -138,12 +210,25 @@ def _check_range(reward_range: tuple[float, float]) -> None:
         )
 
 
-def _check_schedule(schedule: str | Schedule) -> None:
-    if isinstance(schedule, str) and schedule not in SCHEDULES:
+def _check_schedule(schedule: str | Schedule, guarantee: str) -> None:
+    if isinstance(schedule, str) and schedule not in (ADAPTIVE, *SCHEDULES):
         raise InputError(
             f"there is no schedule {schedule!r}",
             got=repr(schedule),
-            remedy=nearest(schedule, SCHEDULES),
+            remedy=nearest(schedule, (ADAPTIVE, *SCHEDULES)),
+        )
+    if guarantee not in GUARANTEES:
+        raise InputError(
+            f"there is no guarantee {guarantee!r}",
+            got=repr(guarantee),
+            remedy=nearest(guarantee, GUARANTEES),
+        )
+    if guarantee != GUARANTEES[0] and schedule != ADAPTIVE:
+        raise InputError(
+            "a guarantee is chosen for the adaptive schedule only; the others are proved as they "
+            "are",
+            got=f"schedule={schedule!r}, guarantee={guarantee!r}",
+            remedy='Leave out guarantee, or use schedule="adaptive".',
         )
 
 
@@ -230,7 +315,7 @@ def _setting(
     delta: float,
     reward_range: tuple[float, float],
 ) -> Setting:
-    radius, noise, dimension = _size_of(env, psi, future)
+    radius, noise, dimension = size_of(env, psi, future)
     spread = reward_range[1] - reward_range[0]
     windows = env.n_actions ** (future - 1)
     latent = getattr(env, "latent_dimension", None)
@@ -251,30 +336,3 @@ def _setting(
         future=future,
         expansions=psi.expansions if isinstance(psi.features, KernelMap) else None,
     )
-
-
-def _size_of(env: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
-    """Radius, noise where unbounded, and dimension of the features."""
-    if isinstance(psi.features, KernelMap):
-        if future > 1:
-            raise InputError(
-                "nothing is proved for windows of a kernel that is used exactly",
-                got=f"future={future} with gap and norm, or with a named schedule",
-                remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
-                "the kernel by landmarks.",
-            )
-        return 1.0, None, 1  # counted by the information gain
-    if psi.features.radius is not None:
-        return psi.features.radius, None, psi.features.dimension
-    # What the system says of its observations holds for features that are the observations.
-    plain = env if isinstance(psi.features, Linear) and future == 1 else None
-    noise, radius = getattr(plain, "observation_noise", None), getattr(plain, "radius", None)
-    if noise is None or radius is None:
-        raise InputError(
-            "a proof needs a bound on the features; or linear ones of a future of 1, and the noise "
-            "of the observations",
-            got=f"{psi.note}, future={future}",
-            remedy="Use bounded features, such as Custom(function, dimension, radius=1.0), "
-            "or give the system the attributes observation_noise and radius.",
-        )
-    return radius, noise, psi.features.dimension

@@ -9,23 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from surepath.system import Actions, FloatArray
+from surepath.system import Actions, FloatArray, RewardMoments
 
 
 @dataclass(slots=True)
 class Tally:
-    """Running mean of rewards."""
+    """Rewards pooled: their number, sum, and squared distances from their mean."""
 
     count: int = 0
     total: float = 0.0
+    scatter: float = 0.0
 
-    def add(self, count: int, mean: float) -> None:
-        self.total += count * mean
-        self.count += count
+    def add(self, rewards: RewardMoments | Tally) -> None:
+        if self.count and rewards.count:
+            shift = rewards.mean - self.mean
+            self.scatter += shift**2 * self.count * rewards.count / (self.count + rewards.count)
+        self.scatter += rewards.scatter
+        self.total += rewards.count * rewards.mean
+        self.count += rewards.count
 
     @property
     def mean(self) -> float:
-        return self.total / self.count
+        return self.total / self.count if self.count else 0.0
 
 
 class Node:

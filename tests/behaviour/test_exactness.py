@@ -46,8 +46,9 @@ def run(
     problem: Problem, change: Callable[[Schedule], Schedule] = lambda s: s, seed: int = 0
 ) -> tuple[Learner, Bounds]:
     """`tight` on the problem; raises as soon as a level is expanded more often than N'."""
-    task = plan_task(problem)
+    task = plan_task(problem, schedule="tight")
     assert task.setting is not None
+    assert isinstance(task.schedule, Schedule)
     proved = bounds(task.schedule, task.setting)
     learner = Learner(
         task.horizon,
@@ -139,7 +140,7 @@ def test_mixing_with_millions_of_states(first: int) -> None:
 @pytest.mark.parametrize("horizon", [1, 2, 20])
 def test_locks_of_any_length(horizon: int) -> None:
     problem = surepath.make("lock", horizon=horizon, seed=3)
-    result = surepath.learn(problem)
+    result = surepath.learn(problem, schedule="tight")
     assert result.certified
     assert result.actions == problem.optimum[0]
     assert result.interval[0] <= problem.optimum[1] <= result.interval[1]
@@ -170,7 +171,7 @@ def test_ties_are_legal_and_the_plan_is_still_optimal() -> None:
         transitions=[[0, 1, 1], [1, 1, 0]], emissions=[[0.8, 0.2], [0.1, 0.9]], rewards=rewards
     )
     assert not problem.oracle.unique
-    result = surepath.learn(problem)
+    result = surepath.learn(problem, schedule="tight")
     assert result.certified
     assert problem.is_optimal(result.actions)
 
@@ -179,7 +180,7 @@ def test_value_intervals_hold_the_optimum() -> None:
     """Each interval holds on the event that fails with probability delta at most."""
     for seed in range(60):
         problem = random_problem(seed)
-        result = surepath.learn(problem, seed=seed)
+        result = surepath.learn(problem, schedule="tight", seed=seed)
         assert result.certified
         low, high = result.interval
         assert low <= problem.optimum[1] <= high
@@ -187,7 +188,7 @@ def test_value_intervals_hold_the_optimum() -> None:
 
 def test_the_schedule_of_a_problem_is_the_one_the_theory_gives() -> None:
     problem = random_problem(4)
-    task = plan_task(problem)
+    task = plan_task(problem, schedule="tight")
     assert task.setting is not None
     assert task.schedule == tight(task.setting)
     assert task.setting.gap == problem.gap

@@ -17,8 +17,8 @@ def test_two_looks_are_exact_where_one_is_refused(first: int) -> None:
     for seed in range(first, first + 25):
         problem = two_looks(seed)
         with pytest.raises(surepath.InputError, match=r"level \d.*Use a longer future"):
-            surepath.learn(problem)
-        result = surepath.learn(problem, future=2, seed=seed)
+            surepath.learn(problem, schedule="tight")
+        result = surepath.learn(problem, future=2, schedule="tight", seed=seed)
         assert result.certified, seed
         assert problem.is_optimal(result.actions), seed
         bound = result.certificate.bounds
@@ -33,7 +33,7 @@ def test_two_looks_are_exact_where_one_is_refused(first: int) -> None:
 def test_auto_picks_the_smallest_future_that_works(first: int) -> None:
     for seed in range(first, first + 25):
         problem = two_looks(seed)
-        result = surepath.learn(problem, future="auto", seed=seed)
+        result = surepath.learn(problem, future="auto", schedule="tight", seed=seed)
         assert result.certified, seed
         assert problem.is_optimal(result.actions), seed
         assert "over 2 (ranks" in result.certificate.notes[-1], seed
@@ -44,7 +44,7 @@ def test_auto_looks_no_further_than_needed(observations: int) -> None:
     """Undercomplete, also with exactly as many symbols as states."""
     for seed in range(10):
         problem = surepath.make("tabular", states=4, observations=observations, seed=seed)
-        result = surepath.learn(problem, future="auto")
+        result = surepath.learn(problem, future="auto", schedule="tight")
         assert "over 1 (ranks" in result.certificate.notes[-1], seed
         assert problem.is_optimal(result.actions)
 
@@ -54,9 +54,9 @@ def test_the_hand_feels_before_it_grasps(seed: int) -> None:
     problem = surepath.make("touch", seed=seed)
     assert needed_future(problem, 0.01) == 2
     with pytest.raises(surepath.InputError, match="tell these states apart"):
-        surepath.learn(problem)
+        surepath.learn(problem, schedule="tight")
     for future in (2, 3, "auto"):
-        result = surepath.learn(problem, future=future, seed=seed)
+        result = surepath.learn(problem, future=future, schedule="tight", seed=seed)
         assert result.certified
         assert problem.is_optimal(result.actions)
     # A roll and a slip of two faces, in either order, lead to the grip.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from surepath.bench.adaptive import adaptive
 from surepath.bench.constants import constants
 from surepath.bench.futures import futures
 from surepath.bench.gain import gain
@@ -15,4 +16,5 @@ SUITES: Mapping[str, Callable[[], Report]] = {
     "futures": futures,
     "kernels": kernels,
     "gain": gain,
+    "adaptive": adaptive,
 }

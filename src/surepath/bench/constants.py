@@ -63,7 +63,7 @@ def instance() -> Problem:
 
 def constants() -> Report:
     problem = instance()
-    task = plan_task(problem)
+    task = plan_task(problem, schedule="tight")
     if task.setting is None:
         raise SurepathError("the instance does not know its gap and norm")
     settings = [replace(task.setting, gap=task.setting.gap * share) for share in SWEEP]

@@ -134,9 +134,15 @@ def mixing(
     observations: int | None = None,
     gap: float = 0.1,
     singular_value: float = 0.3,
+    stirs: int | None = None,
     seed: int = 0,
 ) -> Mixing:
-    """Random reactor with about actions^h latent states and Q* linear in modes * components."""
+    """Random reactor with about actions^h latent states and Q* linear in modes * components.
+
+    stirs: how many stirring matrices a level has, shared by the actions of all modes. Level h then
+    has at most modes * stirs^h latent states while everything else stays as large as it was. By
+    default every action of every mode has its own.
+    """
     whole("horizon", horizon, least=1)
     whole("actions", actions, least=1)
     dimension = whole("modes", modes, least=1) * whole("components", components, least=2)
@@ -144,26 +150,38 @@ def mixing(
         observations = dimension + 2
     whole("observations", observations, least=dimension)
     between("gap", gap, 0, 0.4, closed=(False, True))
+    if stirs is not None:
+        whole("stirs", stirs, least=1, most=actions)
     rng = np.random.default_rng(whole("seed", seed, least=0))
-    reactor = _random_reactor(horizon, actions, modes, components, gap, rng)
+    reactor = _random_reactor(horizon, actions, modes, components, gap, stirs, rng)
     emissions = random_emissions(horizon, dimension, observations, singular_value, rng)
     return Mixing(reactor, emissions)
 
 
 def _random_reactor(
-    horizon: int, actions: int, modes: int, components: int, gap: float, rng: np.random.Generator
+    horizon: int,
+    actions: int,
+    modes: int,
+    components: int,
+    gap: float,
+    stirs: int | None,
+    rng: np.random.Generator,
 ) -> Reactor:
     shape = (horizon, modes, actions)
     switches = rng.integers(modes, size=shape)
+    different = shape if stirs is None else (horizon, 1, stirs)
+    stirred = rng.dirichlet(np.ones(components), size=(*different, components)).swapaxes(-1, -2)
+    if stirs is not None:
+        shared = stirred[:, :, np.arange(actions) % stirs]
+        stirred = np.broadcast_to(shared, (*shape, components, components))
     # Half identity: stirring moves the composition without washing out where it came from.
-    stirred = rng.dirichlet(np.ones(components), size=(*shape, components)).swapaxes(-1, -2)
-    stirs = 0.5 * np.eye(components) + 0.5 * stirred
+    mixers = 0.5 * np.eye(components) + 0.5 * stirred
     yields = np.empty((*shape, components))
     following = np.zeros((modes, components))
     for h in range(horizon - 1, -1, -1):
-        later = np.einsum("maji,maj->mai", stirs[h], following[switches[h]])
+        later = np.einsum("maji,maj->mai", mixers[h], following[switches[h]])
         yields[h], following = _dominated_yields(later, gap, rng)
-    return Reactor(switches, stirs, yields, rng.dirichlet(2 * np.ones(components)))
+    return Reactor(switches, mixers, yields, rng.dirichlet(2 * np.ones(components)))
 
 
 def _dominated_yields(

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from surepath.asking import Asking
 from surepath.errors import InputError
-from surepath.learner import Learner
 from surepath.system import Episodes, Readings, Request, Summarising, System
 
-Watcher: TypeAlias = Callable[[Learner], None]
+Watcher: TypeAlias = Callable[[Asking], None]
 
 RAW_BATCH = 4096
 """Most episodes of one request that are held in memory at once."""
@@ -26,7 +26,7 @@ def summarises(system: System, statistics: tuple[type, ...]) -> bool:
 
 
 def drive(
-    learner: Learner,
+    learner: Asking,
     system: System,
     *,
     seed: int,

@@ -1,0 +1,1 @@
+"""Other methods behind the same ask and tell: what surepath's own is measured against."""

@@ -1,0 +1,130 @@
+"""Many independent runs: what to run, over the cores, and what came out of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.stats import binomtest
+
+from surepath.api import learn
+from surepath.bench.report import tracked
+from surepath.problems import Problem, make
+from surepath.result import Result
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A built-in problem by name: small to send to another process, built where it is used."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def build(self) -> Problem:
+        return make(self.name, **self.parameters)
+
+    def numbered(self, seed: int) -> Instance:
+        return Instance(self.name, {**self.parameters, "seed": seed})
+
+    @property
+    def label(self) -> str:
+        """Its name and size, short."""
+        short = {"horizon": "H", "states": "S", "actions": "A", "observations": "O"}
+        sizes = (f"{short[p]}{value}" for p, value in self.parameters.items() if p in short)
+        return " ".join([self.name, *sizes])
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of `learn`."""
+
+    instance: Instance
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    loss: float  # how far the plan is from the best one
+    tolerance: float  # how far the certificate admits it may be: 0 where it claims the optimum
+    certified: bool
+    reason: str
+    notes: tuple[str, ...]
+    episodes: int
+    steps: int
+
+    @property
+    def optimal(self) -> bool:
+        return self.loss <= 1e-9
+
+    @property
+    def wrong(self) -> bool:
+        """Certified, and not the optimum."""
+        return self.certified and not self.optimal
+
+    @property
+    def false(self) -> bool:
+        """Certified, and worse than the certificate admits."""
+        return self.certified and self.loss > self.tolerance + 1e-9
+
+
+def outcome(result: Result, loss: float) -> Outcome:
+    proof = result.certificate
+    return Outcome(
+        loss=loss,
+        tolerance=proof.terms.resolution if proof.terms and "within" in proof.claim else 0.0,
+        certified=result.certified,
+        reason=proof.reason,
+        notes=proof.notes,
+        episodes=result.episodes,
+        steps=result.steps,
+    )
+
+
+def play(job: Job) -> Outcome:
+    problem = job.instance.build()
+    result = learn(problem, seed=job.seed, **job.options)
+    return outcome(result, problem.oracle.value - problem.expected_return(result.actions))
+
+
+class Crew:
+    """Runs jobs in so many processes; a context manager, because processes take time to start."""
+
+    def __init__(self, workers: int) -> None:
+        self._pool = ProcessPoolExecutor(workers, get_context("spawn")) if workers > 1 else None
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._pool is not None:
+            # After an error nobody waits for the rest.
+            self._pool.shutdown(cancel_futures=True)
+
+    def spread(self, run: Callable[[J], R], jobs: Sequence[J], title: str) -> list[R]:
+        """`run` of every job, in the order of the jobs, with a bar."""
+        if self._pool is None:
+            return [run(job) for job in tracked(jobs, title)]
+        futures = [self._pool.submit(run, job) for job in jobs]
+        return [future.result() for future in tracked(futures, title)]
+
+
+def rate(successes: int, trials: int) -> str:
+    """A share with its 95 % Wilson interval, fine enough for small ones."""
+    if not trials:
+        return "0/0"
+    interval = binomtest(successes, trials).proportion_ci(method="wilson")
+    return f"{successes}/{trials} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def geometric(values: Sequence[float]) -> float:
+    """Geometric mean."""
+    return math.exp(float(np.mean(np.log(np.asarray(values, dtype=np.float64)))))

@@ -1,0 +1,104 @@
+"""Do the steps of an episode depend on each other? With a deterministic hidden state they do not.
+
+Given the actions, the hidden path is fixed and the noise of different steps is independent. Where a
+transition or the start is random, what is seen at a step says where one is, and so says something
+about what is seen at the next: dependence between steps refutes latent determinism.
+
+For each pair of neighbouring steps the squared length of the cross-covariance between what was read
+at the one (features and reward) and at the other is compared with its mean and variance under
+random re-pairing of the episodes, and summed over batches. (The permutation mean and the leading
+term of the permutation variance of this statistic: Josse, Pages and Husson, "Testing the
+significance of the RV coefficient", Computational Statistics & Data Analysis 53, 2008.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from surepath.features import Features
+from surepath.system import Episodes, FloatArray
+
+SMALLEST_BATCH = 4
+WARNING, ALARM = 3.5, 5.0
+"""Standard deviations from what independence gives: worth a remark, and no longer believed."""
+
+
+_rarity: Callable[[float, float], float] = chi2.sf  # their published types say nothing
+_quantile: Callable[[float], float] = norm.isf
+
+
+class Dependence:
+    """Running statistics of the dependence between neighbouring steps."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._found: dict[int, float] = {}
+        self._expected: dict[int, float] = {}
+        self._variance: dict[int, float] = {}
+
+    def add(self, episodes: Episodes) -> None:
+        if episodes.count < SMALLEST_BATCH:
+            return
+        steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
+        read = [self._read(episodes, step) for step in range(steps)]
+        for step, (one, other) in enumerate(pairwise(read)):
+            freedom = episodes.count - 1
+            ours, theirs = one.T @ one, other.T @ other
+            expected = float(np.trace(ours) * np.trace(theirs)) / freedom
+            spread = 2 * float((ours**2).sum() * (theirs**2).sum()) / freedom**2
+            found = float(((one.T @ other) ** 2).sum())
+            self._found[step] = self._found.get(step, 0.0) + found
+            self._expected[step] = self._expected.get(step, 0.0) + expected
+            self._variance[step] = self._variance.get(step, 0.0) + spread
+
+    def _read(self, episodes: Episodes, step: int) -> FloatArray:
+        """What was read at a step, centred: features and, where there is one, the reward."""
+        rows = self._features.rows(episodes.observations[:, step])
+        if step < len(episodes.actions):
+            rows = np.column_stack([rows, episodes.rewards[:, step]])
+        return rows - rows.mean(axis=0)
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """By step: how far its dependence on the next one is from what independence gives."""
+        return {
+            step: _normal_score(self._found[step], self._expected[step], variance)
+            for step, variance in self._variance.items()
+            if variance > 0
+        }
+
+    def doubt(self) -> str:
+        """Why the hidden state may not move deterministically; empty when little speaks for it."""
+        return self._text(ALARM)
+
+    def warning(self) -> str:
+        """The same, where it is worth a remark but not yet a reason to refuse."""
+        return "" if self.doubt() else self._text(WARNING)
+
+    def _text(self, limit: float) -> str:
+        guilty = {step: score for step, score in self.scores.items() if score > limit}
+        if not guilty:
+            return ""
+        step = min(guilty)
+        return (
+            f"what is read at steps {step} and {step + 1} of the same actions depends on each other"
+            f" ({guilty[step]:.1f} standard deviations): the hidden state does not move "
+            f"deterministically up to step {step}, or the start is not always the same"
+        )
+
+
+def _normal_score(found: float, expected: float, variance: float) -> float:
+    """The standard normal quantile that is as rare.
+
+    A sum of squares has the tail of a chi-square; the one with the same mean and variance is taken
+    (Satterthwaite). Beyond what doubles can express it is reported as it stands.
+    """
+    freedom = 2 * expected**2 / variance
+    rare: float = _rarity(found * freedom / expected, freedom)
+    if rare == 0:
+        return (found - expected) / variance**0.5
+    return float(_quantile(rare))

@@ -1,0 +1,93 @@
+"""Values of states that were not expanded, predicted from those that were, with measured errors.
+
+Q* is linear in the embedding, so what was learned at some states of a level says what the others
+are worth. How well it does is not assumed but measured: each expanded state is predicted from all
+the others (leave-one-out), and the errors found there set the scale of the errors to expect. With
+few expanded states nothing can be measured, and nothing is predicted.
+
+Ridge regression in its dual form, K + lambda I over the expanded states, with the ridge of smallest
+leave-one-out error. A point's error is in proportion to its distance from what they span:
+k(x, x) + lambda - k' (K + lambda I)^-1 k, for a state left out 1 / [(K + lambda I)^-1]_ii.
+(Sundararajan and Keerthi, "Predictive Approaches for Choosing Hyperparameters in Gaussian
+Processes", Neural Computation 13, 2001, equations 13 and 14.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surepath.automaton import Automaton
+from surepath.system import FloatArray
+
+LEAST_POINTS = 12
+"""Expanded states of a level below which nothing is predicted there."""
+
+CONSTANT = 3.0
+"""Length of the constant coordinate, in units of the points' own."""
+
+RIDGES = 10.0 ** np.arange(-4, 1)
+"""Tried, relative to the mean squared length of the points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Estimates of Q* for every state and action of each level."""
+
+    q: list[FloatArray]  # [S, A]; minus infinity where nothing is known
+    variance: list[FloatArray]  # [S], of the error of predictions; 0 at expanded states
+
+    def best(self, level: int) -> FloatArray:
+        return self.q[level].max(axis=1)
+
+
+def estimate(machine: Automaton, most: float) -> Values:
+    """By backward induction; where nothing can be predicted, `most` a level that is left."""
+    q, variance = list[FloatArray](), list[FloatArray]()
+    for level in range(machine.horizon - 1, -1, -1):
+        layer = machine.layers[level]
+        values = layer.mean.copy()
+        if q:
+            values += q[-1].max(axis=1)[layer.target] if len(q[-1]) else 0.0
+        errors = np.zeros(len(values))
+        known = layer.expanded
+        if not known.all():
+            values[~known] = most * (machine.horizon - level)
+            if layer.points is not None and known.sum() >= LEAST_POINTS:
+                values[~known], errors[~known] = _predict(
+                    layer.points[known], values[known], layer.points[~known]
+                )
+        q.append(values)
+        variance.append(errors)
+    return Values(q[::-1], variance[::-1])
+
+
+def _predict(
+    points: FloatArray, values: FloatArray, others: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Values [m, A] of the others, and the variance of their errors [m]."""
+    centre = points.mean(axis=0)
+    size = float(((points - centre) ** 2).sum(axis=1).mean()) or 1.0
+    x, z = (_with_constant(p - centre, size) for p in (points, others))
+    fits = [_fit(x @ x.T, values, ridge) for ridge in (RIDGES * size).tolist()]
+    ridge, inverse, missed = min(fits, key=lambda fit: float((fit[2] ** 2).mean()))
+    scale = float((missed**2 * np.diag(inverse)[:, None]).mean())
+    cross = z @ x.T
+    distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+    return cross @ inverse @ values, scale * np.maximum(distance, ridge)
+
+
+def _with_constant(points: FloatArray, size: float) -> FloatArray:
+    """With a long constant coordinate: the average value is fitted too, hardly shrunk by the ridge,
+    and left out with the state that is left out.
+    """
+    return np.column_stack([points, np.full(len(points), CONSTANT * np.sqrt(size))])
+
+
+def _fit(
+    gram: FloatArray, values: FloatArray, ridge: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """The ridge, (K + ridge I)^-1, and by how much each state is missed when it is left out."""
+    inverse = np.asarray(np.linalg.inv(gram + ridge * np.eye(len(gram))), dtype=np.float64)
+    return ridge, inverse, (inverse @ values) / np.diag(inverse)[:, None]
