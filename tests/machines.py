@@ -11,6 +11,8 @@ from surepath.automaton import UNKNOWN, Automaton, Edge, Layer, Shape
 from surepath.embedding import Cloud, CloudEmbedding
 from surepath.features import Linear, OneHot
 from surepath.problems import Problem
+from surepath.problems.finite import Dynamics
+from surepath.problems.gaussian import GaussianReadings
 from surepath.system import Actions, Episodes, Request, RewardMoments
 from surepath.trie import Node, Tally
 
@@ -26,6 +28,21 @@ class Raw:
 
     def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
         return self._problem.rollout(actions, n, rng)
+
+
+def fan(width: int = 14) -> GaussianReadings:
+    """Every first action leads to a state of its own; the last ones are worth most.
+
+    Values are linear in what is seen there, almost without noise: some states are expanded, and
+    say what the others are worth.
+    """
+    place = np.arange(width + 1) / width
+    transitions = np.zeros((2, width + 1, width), dtype=np.int64)
+    transitions[0, 0] = np.arange(width) + 1
+    rewards = np.full((2, width + 1, width), 0.5)
+    rewards[1] = place[:, None] * np.linspace(0.2, 0.9, width)
+    signatures = np.stack([place, 1 - place], axis=1)[None].repeat(2, axis=0)
+    return GaussianReadings(Dynamics(transitions, rewards), signatures, noise=0.001)
 
 
 # ---------------------------------------------------------------- tries read off a problem

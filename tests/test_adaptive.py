@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import surepath
-from machines import Raw
+from machines import Raw, fan
 from surepath.adaptive import FIRST, Adaptive
 from surepath.api import learner_of
 from surepath.errors import InputError
@@ -412,6 +412,16 @@ def test_a_future_beyond_the_horizon_tries_everything() -> None:
     assert result.certified
     assert problem.is_optimal(result.actions)
     assert result.usage.expansions == [1, 2, 4]
+
+
+def test_states_that_are_only_predicted_are_tried_where_it_matters() -> None:
+    """Sixteen states, of which twelve are tried at first, and these are not the best ones."""
+    problem = fan(16)
+    result = surepath.learn(problem, gap=0.03, budget=10**5)
+    assert result.certified
+    assert problem.is_optimal(result.actions)
+    assert result.usage.expansions[0] == 1
+    assert 12 < result.usage.expansions[1] <= 16
 
 
 def test_sensors_without_noise() -> None:

@@ -71,7 +71,8 @@ def test_a_certificate_is_false_when_it_promises_more_than_is_true() -> None:
 
 
 def test_rates() -> None:
-    assert rate(50, 50) == "50/50 [0.929, 1.000]"
+    assert rate(50, 50) == "50/50 [0.93, 1.00]"
+    assert rate(50, 50, 3) == "50/50 [0.929, 1.000]"
     assert rate(0, 0) == "0/0"
 
 

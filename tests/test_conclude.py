@@ -172,6 +172,19 @@ def test_what_single_episodes_said_takes_the_claim_away() -> None:
     assert certificate.doubts == ("the floor shakes",)
 
 
+def test_where_nothing_was_told_apart_the_user_is_warned() -> None:
+    """All look alike: that is so, or the sensor is blind; only the user can know."""
+    blind = tied(0.3)
+    for guarantee, count in (("calibrated", 1), ("proved", 0)):
+        terms = terms_for(blind, guarantee=guarantee, norm=3.0)
+        notes = conclude(judged(blind, terms, 10**5), terms, episodes=1).notes
+        assert sum("look alike at every level" in note for note in notes) == count
+    seeing = small(0)
+    terms = terms_for(seeing)
+    assert conclude(judged(seeing, terms, EXACT), terms, episodes=1).notes == ()
+    assert conclude(None, terms, episodes=1).notes == ()
+
+
 # ---------------------------------------------------------------- assumptions, decisions, interval
 
 

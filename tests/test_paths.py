@@ -143,8 +143,9 @@ def test_the_rival_is_the_hardest_to_rule_out_of_all(
     for seed in range(20):
         case = Case(seed, width, rule, sizes)
         for rival in case.found:
-            excess = max(each for *_, each in case.rivals(rival.level, rival.action))
-            assert rival.excess == pytest.approx(excess, abs=1e-9)
+            everyone = case.rivals(rival.level, rival.action)
+            assert rival.excess == pytest.approx(max(e for *_, e in everyone), abs=1e-9)
+            assert rival.loss == pytest.approx(max(w - m for m, w, _ in everyone), abs=1e-9)
             said = (rival.margin, rival.width, rival.excess)
             assert said == pytest.approx(case.of(rival), abs=1e-9)
 
@@ -181,7 +182,7 @@ def test_what_is_settled_within_the_resolution_loses_less(width: Width) -> None:
     """That rule prefers a clear tie to an unclear lead: so it is the loss that has to be bounded.
 
     Where a way to leave the plan counts as settled, no path that takes it can be better by the
-    resolution; and none, where the rival found leads nowhere near a tie, at all.
+    resolution.
     """
     settled = 0
     for seed in range(60):
@@ -189,10 +190,11 @@ def test_what_is_settled_within_the_resolution_loses_less(width: Width) -> None:
         for rival in case.found:
             said = (rival.margin, rival.width, rival.excess)
             assert said == pytest.approx(case.of(rival), abs=1e-9)
+            loss = max(w - m for m, w, _ in case.rivals(rival.level, rival.action))
+            assert rival.loss == pytest.approx(loss, abs=1e-9)
             if rival.excess < 0:
                 settled += 1
-                losses = [w - m for m, w, _ in case.rivals(rival.level, rival.action)]
-                assert max(losses) < RESOLUTION
+                assert loss < RESOLUTION
     assert settled > 50
 
 
@@ -206,6 +208,7 @@ def test_thinning_only_widens(monkeypatch: pytest.MonkeyPatch, labels: int, widt
         for rival in case.found:
             exact = max(each for *_, each in case.rivals(rival.level, rival.action))
             assert rival.excess >= exact - 1e-9
+            assert rival.loss >= exact + GAP - 1e-9
             wider += rival.excess > exact + 1e-9
     assert wider or labels > 2  # with two labels something has to be given up
 

@@ -72,30 +72,27 @@ def test_calibrated_failures_stay_below_delta(
     assert failures(learned) <= stats.binom.isf(1e-3, INSTANCES, DELTA)
 
 
-@pytest.mark.parametrize(
-    "future",
-    [
-        1,
-        pytest.param(
-            2,
-            marks=pytest.mark.xfail(
-                reason="a conflict counts as final after 128 readings of one action, while a "
-                "window of two looks has continuations that nobody read",
-                strict=True,
-            ),
-        ),
-    ],
-)
 def test_every_run_ends_with_a_certificate(
-    learned: list[tuple[Problem, surepath.Result]], future: int
+    learned: list[tuple[Problem, surepath.Result]],
 ) -> None:
-    refused = list[tuple[int, str]]()
-    for seed, (_, result) in enumerate(learned):
-        terms = result.certificate.terms
-        assert terms is not None
-        if terms.shape.future == future and not result.certified:
-            refused.append((seed, result.certificate.reason))
+    refused = [
+        (seed, result.certificate.reason)
+        for seed, (_, result) in enumerate(learned)
+        if not result.certified
+    ]
     assert refused == []
+
+
+@pytest.mark.xfail(
+    reason="a conflict is final after 128 readings of one action, while its states are not told "
+    "apart yet: other continuations of their windows were hardly read",
+    strict=True,
+)
+def test_what_pays_differently_is_read_until_it_is_told_apart() -> None:
+    """Two looks tell these states apart; the run must not give up before both were taken."""
+    ((problem, result),) = learn_all(range(222, 223))
+    assert result.certified, result.certificate.reason
+    assert holds(problem, result)
 
 
 def test_intervals_hold_the_optimal_value(learned: list[tuple[Problem, surepath.Result]]) -> None:

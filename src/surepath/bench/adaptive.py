@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from surepath.bench.broken import ROWS, broken_assumptions
+from surepath.bench.broken import broken_assumptions
 from surepath.bench.calibration import calibration, proved
 from surepath.bench.growth import beyond_tabular, growth
 from surepath.bench.report import Report, Section
@@ -35,7 +35,6 @@ class Scale:
     calibrated: int = 250  # instances of each family and delta
     proved: int = 1000  # instances of each family
     broken: int = 100  # runs of each row
-    rows: int = len(ROWS)
     slow: int = 4  # runs on each slow system
     step_seconds: float = STEP_SECONDS
 
@@ -49,7 +48,7 @@ PARTS: Mapping[str, Callable[[Crew, Scale], list[Section]]] = {
     "growth": lambda crew, s: growth(crew, s.beyond, s.points),
     "calibration": lambda crew, s: [calibration(crew, s.calibrated)],
     "proved": lambda crew, s: [proved(crew, s.proved)],
-    "broken": lambda crew, s: broken_assumptions(crew, s.broken, s.rows),
+    "broken": lambda crew, s: broken_assumptions(crew, s.broken),
     "ties": lambda crew, s: [ties(crew, s.instances, s.repeats)],
     "overhead": lambda crew, s: [overhead(crew, s.slow, s.step_seconds)],
 }

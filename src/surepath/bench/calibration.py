@@ -113,7 +113,7 @@ def play_proved(job: Job) -> Outcome:
 def _cells(played: list[Outcome]) -> tuple[Cell, ...]:
     certified = sum(run.certified for run in played)
     return (
-        rate(certified, len(played)),
-        rate(sum(run.wrong for run in played), certified),
+        rate(certified, len(played), 3),
+        rate(sum(run.wrong for run in played), certified, 3),
         geometric([run.episodes for run in played]),
     )

@@ -66,6 +66,10 @@ class Outcome:
         return self.loss <= 1e-9
 
     @property
+    def warnings(self) -> list[str]:
+        return [note for note in self.notes if note.startswith("warning")]
+
+    @property
     def wrong(self) -> bool:
         """Certified, and not the optimum."""
         return self.certified and not self.optimal
@@ -117,12 +121,12 @@ class Crew:
         return [future.result() for future in tracked(futures, title)]
 
 
-def rate(successes: int, trials: int) -> str:
-    """A share with its 95 % Wilson interval, fine enough for small ones."""
+def rate(successes: int, trials: int, digits: int = 2) -> str:
+    """A share with its 95 % Wilson interval; more digits for small ones."""
     if not trials:
         return "0/0"
     interval = binomtest(successes, trials).proportion_ci(method="wilson")
-    return f"{successes}/{trials} [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"{successes}/{trials} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
 
 
 def geometric(values: Sequence[float]) -> float:
