@@ -253,6 +253,32 @@ def test_an_end_that_cannot_matter_is_in_no_doubt() -> None:
     assert not judged(*three_ends(symbols(2, 1), poor, low=-5.0)).doubts
 
 
+@pytest.mark.parametrize(("pays", "matters"), [(0.9, True), (0.0, False)])
+def test_what_was_collected_on_the_way_decides_whether_it_matters(
+    pays: float, matters: bool
+) -> None:
+    """The same end, hardly seen, after a first action that pays well or nothing."""
+    leaves = {
+        prefix: (None, coins(MANY, 0.9 if prefix[2] else 0.1))
+        for prefix in product(range(2), repeat=3)
+    }
+    root = written_trie(
+        {
+            (): (HEADS, None),
+            (0,): (HEADS, coins(MANY, 0.9)),
+            (1,): (TAILS, coins(MANY, pays)),
+            (0, 0): (HEADS, coins(MANY, 0.9)),
+            (0, 1): (HEADS, coins(MANY, 0.1)),
+            (1, 0): (HEADS, coins(MANY, 0.1)),
+            (1, 1): (symbols(2, 1), coins(MANY, 0.85)),
+            **leaves,
+        }
+    )
+    found = judged(root, terms_of(Shape(3, 2, 2, symbols=True)))
+    assert found.plan.actions == (0, 0, 1)
+    assert [doubt.level for doubt in found.doubts] == [1] * matters
+
+
 def test_without_pooling_nothing_rests_on_identifications() -> None:
     root, terms = three_ends(symbols(2, 1), coins(MANY, 0.85))
     found = judged(root, replace(terms, guarantee="proved", norm=1.0))

@@ -59,7 +59,13 @@ def _claim(judged: Judgement, terms: Terms) -> str:
     sure = f"with probability at least {1 - terms.delta:g}"
     if terms.gap is not None or all(rival.loss < 0 for rival in judged.rivals):
         return f"{head} optimal {sure}"
-    return f"{head} within {judged.loss:.3g} of optimal {sure}"
+    return f"{head} within {_up(judged.loss)} of optimal {sure}"
+
+
+def _up(loss: float) -> str:
+    """Three digits, rounded up."""
+    digits = 2 - math.floor(math.log10(loss)) if loss > 0 else 0
+    return f"{math.ceil(max(loss, 0.0) * 10**digits) / 10**digits:.3g}"
 
 
 def _reason(judged: Judgement | None, terms: Terms, episodes: int, doubts: tuple[str, ...]) -> str:
@@ -124,7 +130,7 @@ def assumptions(terms: Terms) -> tuple[str, ...]:
         "between steps and of each other",
         f"rewards between {low:g} and {high:g}"
         if math.isfinite(high - low)
-        else "rewards with a finite variance",
+        else f"rewards sub-Gaussian with parameter {terms.reward_noise:g}",
     )
     gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
     if terms.guarantee == "proved":

@@ -22,7 +22,10 @@ from scipy.stats import chi2, norm
 from surepath.features import Features
 from surepath.system import Episodes, FloatArray
 
-SMALLEST_BATCH = 4
+SMALLEST_BATCH = 8
+FEWEST = 5
+"""Readings that stand out, at least, in whatever is compared."""
+
 WARNING, ALARM = 3.5, 5.0
 """Standard deviations from what independence gives: worth a remark, and no longer believed."""
 
@@ -60,7 +63,13 @@ class Dependence:
         rows = self._features.rows(episodes.observations[:, step])
         if step < len(episodes.actions):
             rows = np.column_stack([rows, episodes.rewards[:, step]])
-        return rows - rows.mean(axis=0)
+        rows = rows - rows.mean(axis=0)
+        squares = (rows**2).sum(axis=0)
+        # Chance meetings of rare events are not what the variance says: leave them out. The rest in
+        # units of their own, so that none drowns the others.
+        enough = squares**2 >= FEWEST * (rows**4).sum(axis=0)
+        keep = enough & (squares > 0)
+        return rows[:, keep] / np.sqrt(squares[keep])
 
     @property
     def scores(self) -> dict[int, float]:

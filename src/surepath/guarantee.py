@@ -5,9 +5,10 @@ Both give every edge of the machine a *spread*; the spreads of the edges in whic
 add up, and `width` turns the sum into a half-width of the difference between the paths' values.
 
 Calibrated. Plug-in variances. The difference of two paths is a sum of independent means, so its
-standard error is the root of the summed variances; it counts as settled at z = sqrt(2 ln(2/delta))
-standard errors, and an identification at log-odds of ln(2/delta). Not proved: validated on random
-instances, whose failures stay below delta (`surepath bench adaptive`).
+standard error is the root of the summed variances; it counts as settled at z standard errors, with
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan, and an
+identification at log-odds of ln(2/delta). Not proved: validated on random instances
+(`surepath bench adaptive`).
 
 Proved. For any system that satisfies the stated assumptions with the given norm, all of these hold
 at once with probability at least 1 - delta, for every prefix p of l actions and every number n of
@@ -34,9 +35,9 @@ from surepath.paths import Spreads
 from surepath.system import FloatArray
 from surepath.trie import Node
 
-BERNSTEIN = 2 / 9
-"""Twice the square of the constant 1/3 of the linear term in Bernstein's inequality: the variance
-is estimated as well."""
+FREE_WAYS = 4
+"""Ways to leave the plan that the Gaussian tail at sqrt(2 ln(2/delta)) pays for: it is about
+delta / 15, and there are several looks."""
 
 BASEL = math.pi**2 / 6
 """Sum of 1 / n^2."""
@@ -66,6 +67,9 @@ class Guarantee(Protocol):
 class Calibrated:
     delta: float
     reward_range: tuple[float, float]
+    reward_noise: float  # sub-Gaussian parameter, for rewards without a range
+    horizon: int
+    ways: int  # to leave the plan
 
     pools = True
 
@@ -73,22 +77,27 @@ class Calibrated:
     def evidence(self) -> float:
         return math.log(2 / self.delta)
 
+    @property
+    def strength(self) -> float:
+        """Half the squared z-score at which a way to leave the plan counts as ruled out."""
+        return self.evidence + math.log(max(1.0, self.ways / FREE_WAYS))
+
     def spreads(self, machine: Automaton) -> Spreads:
-        # Few equal rewards do not make a certain mean: Bernstein's inequality has, beside the term
-        # of the variance, one of evidence * range / n. In squares it adds up like the variances.
-        # Without a range: as if one more reading had shown the average variance.
-        prior = BERNSTEIN * self.evidence * (self.reward_range[1] - self.reward_range[0]) ** 2 / 2
-        if not math.isfinite(prior):
-            scatter = sum(float(layer.scatter.sum()) for layer in machine.layers)
-            freedom = sum(float(np.maximum(layer.count - 1, 0).sum()) for layer in machine.layers)
-            prior = scatter / max(freedom, 1.0)
+        span = self.reward_range[1] - self.reward_range[0]
+        if not math.isfinite(span):
+            known = 2 * self.strength * self.reward_noise**2
+            return [known / np.maximum(layer.count, 1) for layer in machine.layers]
+        # Few equal rewards do not make a certain mean: n zeros are as likely as not for a mean of
+        # up to strength * span / n. Two paths differ in up to 2 H edges, and what they have of this
+        # together is no more than that of one, so each has its share in squares.
+        rare = self.strength * span**2 / (2 * self.horizon)
         return [
-            2 * self.evidence * (layer.scatter + prior) / np.maximum(layer.count, 1) ** 2
+            2 * self.strength * (layer.scatter + rare) / np.maximum(layer.count, 1) ** 2
             for layer in machine.layers
         ]
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
-        return [2 * self.evidence * variance for variance in variances]
+        return [2 * self.strength * variance for variance in variances]
 
     def width(self, spread: FloatArray) -> FloatArray:
         return np.sqrt(spread)

@@ -29,6 +29,9 @@ JEFFREYS = 0.5
 CERTAIN = 1e9
 """Log-odds of what cannot be otherwise."""
 
+ROUNDING = 1e-12
+"""Variance, relative to the square of the readings, that is only what rounding leaves."""
+
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
 
@@ -85,9 +88,11 @@ Windows: TypeAlias = Sequence[Sequence[Cloud | None]]
 
 
 def symbol_samples(windows: Windows, dimension: int) -> FloatArray:
-    """Counts, [G, P, D]."""
+    """Counts, [G, P, D], of the symbols that were seen at all: the others say nothing."""
     empty = np.zeros(dimension)
-    return np.array([[empty if c is None else c.total for c in window] for window in windows])
+    counts = np.array([[empty if c is None else c.total for c in window] for window in windows])
+    seen = counts.any(axis=(0, 1))
+    return counts[..., seen] if seen.any() else counts[..., :1]
 
 
 def vector_samples(windows: Windows, dimension: int) -> FloatArray:
@@ -117,11 +122,14 @@ def _noise_root(clouds: Sequence[Cloud]) -> FloatArray:
             scatter += cloud.squares - cloud.count * np.outer(mean, mean)
     # While there are few readings the off-diagonal part is mostly noise itself: shrink it, as if
     # as many more readings as dimensions had shown the diagonal alone.
-    diagonal = np.maximum(np.diag(scatter), 0) / max(freedom, 1)
+    squares = np.mean([cloud.value**2 for cloud in clouds], axis=0)
+    diagonal = np.diag(scatter) / max(freedom, 1)
+    diagonal = np.where(diagonal > ROUNDING * squares, diagonal, 0.0)
     noise = (scatter + dimension * np.diag(diagonal)) / max(freedom + dimension, 1)
     # Features without noise tell apart whatever differs in them at all.
     apart = np.var([cloud.value for cloud in clouds], axis=0)
     units = np.sqrt(np.maximum(diagonal, NOISELESS * apart))
     units[units == 0] = 1.0
-    correlation = noise / np.outer(units, units) + NOISELESS * np.eye(dimension)
-    return units[:, None] * np.asarray(np.linalg.cholesky(correlation), dtype=np.float64)
+    # Rounding of the sums may leave it a little indefinite.
+    values, axes = np.linalg.eigh(noise / np.outer(units, units))
+    return units[:, None] * axes * np.sqrt(np.maximum(values, NOISELESS))

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from surepath.automaton import Automaton, Edge, Shape, Sorting, derive
-from surepath.consistency import Conflict, conflict
+from surepath.consistency import ENOUGH, Conflict, conflict
 from surepath.guarantee import Calibrated, Guarantee, Proved
 from surepath.paths import Challenger, Path, Spreads, best_path, challengers, missing, reach
 from surepath.predict import Values, estimate
@@ -40,7 +40,10 @@ class Terms:
 
     def widths(self) -> Guarantee:
         if self.guarantee == "calibrated":
-            return Calibrated(self.delta, self.reward_range)
+            ways = self.shape.horizon * (self.shape.n_actions - 1)
+            return Calibrated(
+                self.delta, self.reward_range, self.reward_noise, self.shape.horizon, ways
+            )
         assert self.norm is not None  # checked when the terms were made
         return Proved(
             self.delta,
@@ -89,7 +92,7 @@ class Judgement:
 
     @property
     def open(self) -> list[Challenger]:
-        return [rival for rival in self.rivals if rival.excess >= 0]
+        return [rival for rival in self.rivals if not rival.excess < 0]
 
     @property
     def settled(self) -> bool:
@@ -177,7 +180,11 @@ def _doubts(
         width = widths.width(spreads[level])
         for i, edge in enumerate(sorting.edges):
             best = before[level][edge[0]] + layer.mean[edge] + width[edge] + after
-            open_to = np.flatnonzero((sorting.against[i] < widths.evidence) & (best >= enough))
+            unsure = sorting.against[i] < widths.evidence
+            if sorting.counts[i] >= ENOUGH:
+                # What speaks for a state of its own has had its chance to show.
+                unsure[-1] &= sorting.against[i, -1] <= 0
+            open_to = np.flatnonzero(unsure & (best >= enough))
             if len(open_to):
                 found.append(_doubt(level, sorting, i, int(open_to[0])))
     return found

@@ -15,14 +15,19 @@ Processes", Neural Computation 13, 2001, equations 13 and 14.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.automaton import Automaton
 from surepath.system import FloatArray
 
 LEAST_POINTS = 12
 """Expanded states of a level below which nothing is predicted there."""
+
+SPANNED = 0.5
+"""Share of its squared length that may be new in the median point, or the points span nothing."""
 
 CONSTANT = 3.0
 """Length of the constant coordinate, in units of the points' own."""
@@ -55,27 +60,40 @@ def estimate(machine: Automaton, most: float) -> Values:
         if not known.all():
             values[~known] = most * (machine.horizon - level)
             if layer.points is not None and known.sum() >= LEAST_POINTS:
-                values[~known], errors[~known] = _predict(
-                    layer.points[known], values[known], layer.points[~known]
-                )
+                found = _predict(layer.points[known], values[known], layer.points[~known])
+                inside = np.flatnonzero(~known)[found.inside]
+                values[inside], errors[inside] = found.values, found.variance
         q.append(values)
         variance.append(errors)
     return Values(q[::-1], variance[::-1])
 
 
-def _predict(
-    points: FloatArray, values: FloatArray, others: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Values [m, A] of the others, and the variance of their errors [m]."""
+class _Predicted(NamedTuple):
+    inside: NDArray[np.bool_]  # [m], which of the others can be predicted
+    values: FloatArray  # [k, A], of these
+    variance: FloatArray  # [k], of their errors
+
+
+def _predict(points: FloatArray, values: FloatArray, others: FloatArray) -> _Predicted:
+    """What the points say of the others.
+
+    Nothing is said of a direction in which there is no point: as far from the rest as the farthest
+    point is the limit, and where the points themselves are far from each other's span (each has a
+    direction of its own), they say nothing at all.
+    """
     centre = points.mean(axis=0)
     size = float(((points - centre) ** 2).sum(axis=1).mean()) or 1.0
     x, z = (_with_constant(p - centre, size) for p in (points, others))
     fits = [_fit(x @ x.T, values, ridge) for ridge in (RIDGES * size).tolist()]
     ridge, inverse, missed = min(fits, key=lambda fit: float((fit[2] ** 2).mean()))
-    scale = float((missed**2 * np.diag(inverse)[:, None]).mean())
+    left_out = 1 / np.diag(inverse)  # squared distance of each point from the others
+    scale = float((missed**2 / left_out[:, None]).mean())
     cross = z @ x.T
     distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
-    return cross @ inverse @ values, scale * np.maximum(distance, ridge)
+    spans = float(np.median(left_out)) <= SPANNED * size + ridge
+    inside = (distance <= left_out.max()) & spans
+    predicted = (cross @ inverse @ values)[inside]
+    return _Predicted(inside, predicted, scale * np.maximum(distance[inside], ridge))
 
 
 def _with_constant(points: FloatArray, size: float) -> FloatArray:

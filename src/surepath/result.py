@@ -96,8 +96,9 @@ class Result:
 def load(path: str | Path) -> Result:
     """A result that `Result.save` wrote."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+        data = json.loads(text, parse_constant=_no_constant)
+    except (UnicodeDecodeError, ValueError) as error:
         raise InputError(
             f"{path} is not a saved result",
             got=str(error),
@@ -110,6 +111,11 @@ def load(path: str | Path) -> Result:
             remedy="Give a file that result.save(path) of this version wrote.",
         )
     return _from_dict(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
+
+
+def _no_constant(name: str) -> None:
+    """NaN and infinity are not JSON, and never written."""
+    raise ValueError(f"{name} is not a number")
 
 
 def _from_dict(data: dict[str, Any]) -> Result:

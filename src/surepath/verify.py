@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from surepath.automaton import Automaton
 from surepath.certificate import Certificate
 from surepath.conclude import conclude, remarks
 from surepath.errors import InputError
-from surepath.judge import judge
+from surepath.judge import Terms, judge
 from surepath.record import trie_of
 from surepath.result import load
+from surepath.validate import between
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ def verify(path: str | Path) -> Verification:
             else "a result saved without its readings",
             remedy="Only adaptive runs record their readings; save one with result.save(path).",
         )
+    _check(claimed.terms, result.record)
     root = trie_of(result.record)
     judged = judge(root, claimed.terms, result.actions)
     if isinstance(judged, Automaton):
@@ -56,7 +61,36 @@ def verify(path: str | Path) -> Verification:
     differences = _differences(claimed, derived)
     if judged is not None and judged.plan.actions != result.actions:
         differences += (f"the readings make {judged.plan.actions} the plan",)
+    if judged is not None and judged.value != result.value:
+        differences += (f"the file says value {result.value}, its readings {judged.value}",)
     return Verification(not differences, differences, derived)
+
+
+def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse terms that no run could have had, and readings that no system could have given."""
+    between("delta", terms.delta, 0, 1)
+    for name, value in (("gap", terms.gap), ("norm", terms.norm), ("radius", terms.radius)):
+        if value is not None:
+            between(name, value, 0, math.inf)
+    low, high = terms.reward_range
+    if math.isfinite(high - low) and not math.isclose(terms.reward_noise, (high - low) / 2):
+        raise _damaged("the noise of rewards must be half their range", terms.reward_noise)
+    between("reward_noise", terms.reward_noise, 0, math.inf, closed=(True, False))
+    seen = set[tuple[int, ...]]()
+    for entry in record:
+        prefix = tuple(entry["prefix"])
+        count, total, scatter = entry["rewards"]
+        actions = all(action in range(terms.shape.n_actions) for action in prefix)
+        if prefix in seen or not actions or len(prefix) > terms.shape.horizon:
+            raise _damaged("every prefix must be a sequence of the system's actions", prefix)
+        slack = 1e-9 * max(1.0, abs(low), abs(high)) if math.isfinite(high - low) else 0.0
+        if not (scatter >= 0 and low * count - slack * count <= total <= (high + slack) * count):
+            raise _damaged(f"rewards lie between {low:g} and {high:g}", (prefix, total, scatter))
+        seen.add(prefix)
+
+
+def _damaged(what: str, got: object) -> InputError:
+    return InputError(what, got=repr(got), remedy="Use the file as it was saved.")
 
 
 def _differences(claimed: Certificate, derived: Certificate) -> tuple[str, ...]:
