@@ -94,7 +94,7 @@ def test_same_seed_same_run_other_seed_other_noise(schedule: str) -> None:
     )
     assert first == again
     assert first.record == again.record
-    assert first.value != other.value
+    assert first.interval != other.interval or first.value != other.value
     assert first.actions == other.actions
 
 

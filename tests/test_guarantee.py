@@ -219,38 +219,45 @@ def test_what_was_not_read_is_not_known() -> None:
 # ---------------------------------------------------------------- calibrated
 
 
+def calibrated(
+    delta: float = 0.05,
+    reward_range: tuple[float, float] = (0.0, 1.0),
+    reward_noise: float = 0.5,
+    horizon: int = 1,
+    ways: int = 1,
+) -> Calibrated:
+    return Calibrated(delta, reward_range, reward_noise, horizon, ways)
+
+
+@pytest.mark.parametrize("ways", [1, 4, 30])
 @pytest.mark.parametrize("delta", [0.01, 0.1])
 @pytest.mark.parametrize("reward_range", [(0.0, 1.0), (-3.0, 2.0)])
-def test_calibrated_spreads(delta: float, reward_range: tuple[float, float]) -> None:
-    """z = sqrt(2 ln(2 / delta)) standard errors, and for few readings a Bernstein term in squares.
+def test_calibrated_spreads(delta: float, reward_range: tuple[float, float], ways: int) -> None:
+    """z standard errors, and for few readings a term for what was not seen, in squares.
 
-    With L = ln(2 / delta): 2 L variance / n + 2 (L span / 3 n)^2 for every edge.
+    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 4)): 2 L variance / n + (L span / n)^2 / H.
     """
-    machine = random_machine(np.random.default_rng(0), 3, 2, 3, counts=(1, 8, 500))
-    widths = Calibrated(delta, reward_range)
-    log, span = math.log(2 / delta), reward_range[1] - reward_range[0]
+    horizon = 3
+    machine = random_machine(np.random.default_rng(0), horizon, 2, 3, counts=(1, 8, 500))
+    widths = calibrated(delta, reward_range, horizon=horizon, ways=ways)
+    span = reward_range[1] - reward_range[0]
+    log = math.log(2 / delta) + math.log(max(1.0, ways / 4))
     for spread, layer in zip(widths.spreads(machine), machine.layers, strict=True):
-        variance = layer.scatter / layer.count
-        expected = 2 * log * variance / layer.count + 2 * (log * span / (3 * layer.count)) ** 2
+        variance, n = layer.scatter / layer.count, layer.count
+        expected = 2 * log * variance / n + (log * span / n) ** 2 / horizon
         assert spread == pytest.approx(expected)
-    assert widths.evidence == pytest.approx(log)
+    assert widths.evidence == pytest.approx(math.log(2 / delta))
     assert widths.width(np.array([0.25])).tolist() == [0.5]
     assert widths.guesses([np.array([0.1])])[0] == pytest.approx([0.2 * log])
     assert widths.pools
 
 
 def test_calibrated_spreads_of_rewards_without_a_range() -> None:
-    """As if one more reading had shown the variance that all edges have on average."""
+    """Their noise is known: it does not have to be measured."""
     machine = random_machine(np.random.default_rng(1), 3, 2, 3, counts=(2, 8, 500))
-    scatter = sum(layer.scatter.sum() for layer in machine.layers)
-    freedom = sum((layer.count - 1).sum() for layer in machine.layers)
-    log = math.log(2 / 0.05)
-    for spread, layer in zip(
-        Calibrated(0.05, (-math.inf, math.inf)).spreads(machine), machine.layers, strict=True
-    ):
-        expected = 2 * log * (layer.scatter + scatter / freedom) / layer.count**2
-        assert spread == pytest.approx(expected)
-        assert np.isfinite(spread).all()
+    widths = calibrated(0.05, (-math.inf, math.inf), reward_noise=0.3)
+    for spread, layer in zip(widths.spreads(machine), machine.layers, strict=True):
+        assert spread == pytest.approx(2 * math.log(40) * 0.3**2 / layer.count)
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.1, 0.02])
@@ -263,7 +270,7 @@ def test_calibrated_widths_hold_most_means(mean: float, count: int) -> None:
     layer = layer_of([[Node()]], len(found), UNKNOWN)
     layer.count = np.full((1, len(found)), float(count))
     layer.scatter = (found * (1 - found / count))[None]
-    widths = Calibrated(delta, (0.0, 1.0))
+    widths = calibrated(delta)
     width = widths.width(widths.spreads(Automaton([layer], len(found)))[0][0])[at]
     outside = int((np.abs(wins / count - mean) > width).sum())
     assert outside <= stats.binom.isf(SURE, streams, delta)
@@ -272,5 +279,5 @@ def test_calibrated_widths_hold_most_means(mean: float, count: int) -> None:
 def test_few_equal_rewards_do_not_make_a_certain_mean() -> None:
     layer = layer_of([[Node()]], 1, UNKNOWN)
     layer.count = np.array([[8.0]])
-    widths = Calibrated(0.05, (0.0, 1.0))
+    widths = calibrated()
     assert widths.width(widths.spreads(Automaton([layer], 1))[0])[0, 0] > 1 / 8

@@ -105,8 +105,9 @@ def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> 
 
 
 def test_terms_name_their_widths() -> None:
-    calibrated = terms_of(delta=0.2, reward_range=(-1.0, 3.0)).widths()
-    assert calibrated == Calibrated(0.2, (-1.0, 3.0))
+    shape = Shape(5, 3, 2, symbols=True)
+    found = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0).widths()
+    assert found == Calibrated(0.2, (-1.0, 3.0), 2.0, horizon=5, ways=10)
     terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
     assert terms.widths() == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
 
