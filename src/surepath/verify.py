@@ -11,11 +11,11 @@ from typing import Any
 
 from surepath.automaton import Automaton
 from surepath.certificate import Certificate
-from surepath.conclude import conclude, remarks
+from surepath.conclude import conclude, interval, remarks
 from surepath.errors import InputError
-from surepath.judge import Terms, judge
+from surepath.judge import Judgement, Terms, judge
 from surepath.record import trie_of
-from surepath.result import load
+from surepath.result import Result, load
 from surepath.validate import between
 
 
@@ -59,11 +59,25 @@ def verify(path: str | Path) -> Verification:
         notes=tuple(note for note in claimed.notes if note not in remarks(judged, claimed.terms)),
     )
     differences = _differences(claimed, derived)
-    if judged is not None and judged.plan.actions != result.actions:
-        differences += (f"the readings make {judged.plan.actions} the plan",)
-    if judged is not None and judged.value != result.value:
-        differences += (f"the file says value {result.value}, its readings {judged.value}",)
+    if judged is not None:
+        differences += _beside(judged, result)
     return Verification(not differences, differences, derived)
+
+
+def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
+    """Where plan, value or interval are not what the readings show."""
+    found: list[str] = []
+    plan = judged.plan.actions
+    if plan != result.actions[: len(plan)]:
+        found.append(f"the readings make {plan} the plan")
+    if math.isfinite(judged.value) and judged.value != result.value:
+        found.append(f"the file says value {result.value}, its readings show {judged.value}")
+    terms = result.certificate.terms
+    if terms is not None and not result.certificate.doubts:
+        shown = interval(judged, result.actions, terms)
+        if shown != result.interval:
+            found.append(f"the file says interval {result.interval}, its readings show {shown}")
+    return tuple(found)
 
 
 def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
@@ -83,8 +97,9 @@ def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
         actions = all(action in range(terms.shape.n_actions) for action in prefix)
         if prefix in seen or not actions or len(prefix) > terms.shape.horizon:
             raise _damaged("every prefix must be a sequence of the system's actions", prefix)
-        slack = 1e-9 * max(1.0, abs(low), abs(high)) if math.isfinite(high - low) else 0.0
-        if not (scatter >= 0 and low * count - slack * count <= total <= (high + slack) * count):
+        mean = total / count if count else max(low, min(high, 0.0))
+        slack = 1e-9 * max(1.0, abs(mean))
+        if not (scatter >= 0 and low - slack <= mean <= high + slack):
             raise _damaged(f"rewards lie between {low:g} and {high:g}", (prefix, total, scatter))
         seen.add(prefix)
 
