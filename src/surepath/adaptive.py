@@ -116,9 +116,8 @@ class Adaptive(Asking):
             wanted += self._tell_apart(judged, rival)
         for doubt in judged.doubts:
             wanted.append(self._identify(machine, doubt))
-        if judged.conflict is not None and not judged.conflict.final:
-            odd = judged.conflict
-            wanted.append((odd.prefix, max(FEWEST, odd.own.count)))
+        if judged.conflict is not None:
+            wanted += [(odd, max(FEWEST, count)) for odd, count in judged.conflict.short]
         if not (wanted or judged.settled):
             wanted.append((judged.plan.actions, FIRST))  # two plans take turns: read on
         return _merged(wanted)

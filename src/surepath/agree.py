@@ -73,10 +73,10 @@ def _reward_noise(system: System, reward_range: tuple[float, float]) -> float:
     """The sub-Gaussian parameter of rewards: half their range, or what the system says."""
     span = reward_range[1] - reward_range[0]
     noise = span / 2 if math.isfinite(span) else getattr(system, "reward_noise", None)
-    if noise is None:
+    if not noise:
         raise InputError(
-            "rewards without a range need their noise to be known",
-            got=f"reward_range={reward_range}",
+            "rewards without a range need their noise to be known, and positive",
+            got=f"reward_range={reward_range}, reward_noise={noise}",
             remedy="Give the system the attribute reward_noise (a standard deviation), or a finite "
             "reward_range.",
         )

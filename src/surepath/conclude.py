@@ -81,7 +81,8 @@ def _reason(judged: Judgement | None, terms: Terms, episodes: int, doubts: tuple
         return f"{reason}, {ties} of them because they gain less than the gap of {terms.gap:g}"
     if ties:
         return (
-            f"{reason}, but for {ties} that are equal within the resolution of {terms.resolution:g}"
+            f"{reason}, but for {ties} that could gain no more than {_up(judged.loss)}, which is "
+            f"within the resolution of {terms.resolution:g}"
         )
     return reason
 

@@ -9,7 +9,9 @@ future.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from surepath.automaton import Automaton
 from surepath.floor import binary_kl
@@ -32,11 +34,12 @@ class Conflict:
     prefix: Actions  # the state's prefix and an action
     own: Tally  # its rewards
     rest: Tally  # those of the same action elsewhere in the state
+    short: tuple[tuple[Actions, int], ...]  # what was read too little to sort it right, how often
 
     @property
     def final(self) -> bool:
         """Whether it was read often enough to have been sorted right, if it can be."""
-        return self.own.count >= ENOUGH
+        return not self.short
 
     def __str__(self) -> str:
         return (
@@ -48,10 +51,14 @@ class Conflict:
         )
 
 
-def conflict(machine: Automaton, reward_range: tuple[float, float]) -> Conflict | None:
+def conflict(
+    machine: Automaton, reward_range: tuple[float, float], future: int = 1
+) -> Conflict | None:
     """The worst one, if any cannot be chance."""
     pairs = [
-        Conflict(level, node.prefix, node.rewards, rest)
+        Conflict(
+            level, node.prefix, node.rewards, rest, tuple(_short(node, nodes, future, machine))
+        )
         for level, layer in enumerate(machine.layers)
         for nodes in layer.members
         for action in range(machine.n_actions)
@@ -77,6 +84,33 @@ def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:
         if node.rewards.count <= rest.count:  # the side read less is the one to suspect
             splits.append((node, rest))
     return splits
+
+
+def _short(
+    node: Node, members: list[Node], future: int, machine: Automaton
+) -> Iterator[tuple[Actions, int]]:
+    """Sequences behind the sorting of the node's parent that were read too little."""
+    if node.rewards.count < ENOUGH:
+        yield node.prefix, node.rewards.count
+    parent = node.parent
+    assert parent is not None  # an action leads to the node
+    # Over several steps states are told apart by whatever may follow, here and elsewhere.
+    others = [member for member in members if member is not parent]
+    for nodes in ([parent], others) if future > 1 else ():
+        known = max(nodes, key=lambda member: member.count)
+        for actions in product(range(machine.n_actions), repeat=future - 1):
+            count = sum(_read(member, actions) for member in nodes)
+            if count < ENOUGH:
+                yield (*known.prefix, *actions), count
+
+
+def _read(node: Node, actions: Iterable[int]) -> int:
+    """Observations read where the actions lead."""
+    for action in actions:
+        if action not in node.children:
+            return 0
+        node = node.children[action]
+    return node.count
 
 
 def _score(one: Tally, other: Tally, reward_range: tuple[float, float]) -> float:

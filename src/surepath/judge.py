@@ -60,11 +60,12 @@ class Terms:
         """By how much the width of a lead is too large; negative when the question is settled.
 
         Settled: the plan leads for certain; or loses, if at all, less than any suboptimal plan
-        does; or, where no gap is known, the two are closer than the resolution for certain.
+        does; or, where no gap is known, its lead is known to within the resolution, so that it
+        loses less than that, if at all.
         """
         if self.gap is not None:
             return width - margin - self.gap
-        return width - np.maximum(margin, self.resolution - np.abs(margin))
+        return width - np.maximum(margin, self.resolution + np.minimum(margin, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _judged(
         spreads,
         rivals,
         doubts,
-        conflict(machine, terms.reward_range) if whole else None,
+        conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
         value=float(values.best(0)[0]),
         width=width,
         stands=whole and stands,

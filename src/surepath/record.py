@@ -16,10 +16,11 @@ from surepath.trie import Node, Tally
 
 def record_of(root: Node) -> list[dict[str, Any]]:
     """One entry for each prefix: number, sum and squares of its features, and its rewards."""
-    return [_entry(node) for node in _walk(root)]
+    return [_entry(node) for node in walk(root)]
 
 
-def _walk(node: Node) -> Iterator[Node]:
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of their actions."""
     stack = [node]
     while stack:
         node = stack.pop()

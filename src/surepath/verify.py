@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surepath.automaton import Automaton
+import numpy as np
+
+from surepath.automaton import Automaton, Shape
 from surepath.certificate import Certificate
 from surepath.conclude import conclude, interval, remarks
 from surepath.errors import InputError
 from surepath.judge import Judgement, Terms, judge
-from surepath.record import trie_of
+from surepath.record import trie_of, walk
 from surepath.result import Result, load
+from surepath.system import FloatArray
+from surepath.trie import Node
 from surepath.validate import between
 
 
@@ -58,7 +62,9 @@ def verify(path: str | Path) -> Verification:
         doubts=claimed.doubts,
         notes=tuple(note for note in claimed.notes if note not in remarks(judged, claimed.terms)),
     )
-    differences = _differences(claimed, derived)
+    differences = (
+        _differences(claimed, derived) + _counts(root, claimed.terms.shape) + _cost(root, result)
+    )
     if judged is not None:
         differences += _beside(judged, result)
     return Verification(not differences, differences, derived)
@@ -77,6 +83,34 @@ def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
         shown = interval(judged, result.actions, terms)
         if shown != result.interval:
             found.append(f"the file says interval {result.interval}, its readings show {shown}")
+    return tuple(found)
+
+
+def _cost(root: Node, result: Result) -> tuple[str, ...]:
+    """Where the cost is not what the readings show: every episode reads the start."""
+    steps = sum(node.count for node in walk(root))
+    shown = (("episodes", result.episodes, root.count), ("steps", result.steps, steps))
+    return tuple(
+        f"the file says {claimed} {name}, its readings show {read}"
+        for name, claimed, read in shown
+        if claimed != read
+    )
+
+
+def _counts(root: Node, shape: Shape) -> tuple[str, ...]:
+    """Where the numbers of readings do not add up."""
+    found: list[str] = []
+    for node in walk(root):
+        last = node.level == shape.horizon
+        passed = sum(child.rewards.count for child in node.children.values())
+        adds_up = passed <= node.count or last
+        if node.parent is not None and not last:
+            adds_up &= node.rewards.count == node.count
+        if shape.symbols and node.digest is not None:
+            counts: FloatArray = node.digest.total
+            adds_up &= bool(counts.sum() == node.count and np.all(counts >= 0))
+        if not adds_up:
+            found.append(f"the numbers of readings at {node.prefix} do not add up")
     return tuple(found)
 
 

@@ -28,7 +28,7 @@ class Scale:
     workers: int = 2
     instances: int = 25  # of rival, floor and ties
     runs: int = 8  # of the rival, on each instance
-    tuning: int = 40  # of the rival, on each instance and number of samples that is tried
+    tuning: int = 20  # of the rival, on each instance and number of samples that is tried
     repeats: int = 4  # of floor and ties, on each instance
     beyond: int = 100  # instances of each problem, and of each point of a sweep
     points: int = 4  # of each sweep

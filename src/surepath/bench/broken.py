@@ -162,8 +162,8 @@ def broken_assumptions(crew: Crew, instances: int) -> list[Section]:
             (
                 row.broken,
                 rate(len(certified), instances),
-                rate(sum(run.false for run in played), instances),
-                rate(sum(run.wrong for run in played), instances),
+                rate(sum(run.false for run in played), len(certified)),
+                rate(sum(run.wrong for run in played), len(certified)),
                 rate(instances - len(certified) + warned, instances),
             )
         )
@@ -171,7 +171,7 @@ def broken_assumptions(crew: Crew, instances: int) -> list[Section]:
     return [
         Section(
             f"broken assumptions: {instances} runs a row (H=4, S=3, A=2, O=4), at most "
-            f"{BUDGET} episodes. false: worse than the certificate admits",
+            f"{BUDGET} episodes. Of the certified, false: worse than the certificate admits",
             ("broken", "certified", "false", "not the best", "refused or warned"),
             table,
         ),

@@ -67,7 +67,7 @@ SWEEPS = (
     Sweep(
         "horizon H",
         "lock",
-        tuple({"horizon": horizon} for horizon in (5, 10, 20, 40)),
+        tuple({"horizon": horizon} for horizon in (3, 6, 12, 24)),
         {"actions": 4, "observations": 6},
         lambda problem: problem.horizon,
         "3 to 4",
