@@ -155,6 +155,23 @@ class System(Protocol):
     def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes: ...
 
 
+Play: TypeAlias = tuple[Sequence[Any], Sequence[float]]
+"""One episode as it was read: observations o_0 .. and rewards r_0 .., shorter where it ended."""
+
+
+@runtime_checkable
+class Episodic(Protocol):
+    """A system that runs one episode at a time, each with the noise of a seed of its own.
+
+    An episode that fails is then run again alone, and episodes can be spread over workers one by
+    one: which worker runs which does not change what is read.
+    """
+
+    def play(self, actions: Actions, seed: int) -> Play: ...
+
+    def gather(self, actions: Actions, plays: Sequence[Play]) -> Episodes: ...
+
+
 @runtime_checkable
 class Summarising(Protocol):
     """A system that can also draw the sufficient statistic of n episodes at a cost free of n."""
