@@ -28,6 +28,7 @@ from surepath.errors import InputError, NumericalError
 from surepath.features import Linear, OneHot
 from surepath.ridge import DualRidge, Ridge
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.schedule import Schedule
 from surepath.system import Episodes, Request
 from surepath.task import plan_task
@@ -189,7 +190,7 @@ def test_joint_windows_need_single_episodes_and_finite_features() -> None:
 
 def run(problem: surepath.Problem, schedule: Schedule, **choices: Any) -> Any:
     learner = learner_of(plan_task(problem, schedule=schedule, **choices))
-    drive(learner, problem, seed=4)
+    drive(learner, Runner(problem, 4))
     return learner
 
 
@@ -218,7 +219,7 @@ def test_the_linear_kernel_is_the_finite_algorithm_sample_for_sample(pool: bool)
     learners = []
     for features in (Linear(2), linear_kernel()):
         learner = surepath.Learner(3, 2, features, schedule)
-        drive(learner, Raw(), seed=0)
+        drive(learner, Runner(Raw(), 0))
         learners.append(learner)
     finite, kernel = learners
     assert finite.incumbent == kernel.incumbent

@@ -15,7 +15,8 @@ from surepath.errors import InputError
 from surepath.features import Linear, OneHot
 from surepath.problems.finite import FiniteProblem
 from surepath.problems.tabular import Tabular
-from surepath.run.driver import answer, drive
+from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.system import RewardMoments, Summary
 
 
@@ -50,7 +51,7 @@ def test_with_the_samples_of_its_theory_it_is_exact_and_finds_every_state() -> N
     for seed in range(20):
         problem = small(seed)
         learner = merging(problem, needed(problem))
-        drive(learner, problem, seed=seed)
+        drive(learner, Runner(problem, seed))
         exact += problem.is_optimal(learner.incumbent)
         merged += learner.states == tuple(map(len, problem.reachable))
         assert not learner.crowded
@@ -68,7 +69,7 @@ def test_gaussian_readings_are_merged_too() -> None:
         needed(problem),
         reward_range=problem.reward_range,
     )
-    drive(learner, problem, seed=0)
+    drive(learner, Runner(problem, 0))
     assert problem.is_optimal(learner.incumbent)
     assert learner.states == tuple(map(len, problem.reachable))
 
@@ -86,7 +87,7 @@ def test_every_episode_and_step_is_charged(horizon: int) -> None:
         wanted = range(asks + 1, asks + 2) if asks + 1 < horizon else range(0)
         assert {request.observations for request in requests} == {wanted}
         rng = np.random.default_rng(asks)
-        learner.tell([answer(problem, request, rng, summary=True) for request in requests])
+        learner.tell([problem.summarise(request, rng) for request in requests])
         asks += 1
     assert asks == horizon  # one ask a level
     edges = [2 * len(states) for states in problem.reachable]
@@ -105,7 +106,7 @@ def test_the_plan_shows_its_estimates() -> None:
     assert not learner.done
     assert learner.value is None
     assert learner.status() == {"level": "0/4", "states": "0", "episodes": "0"}
-    drive(learner, problem, seed=0)
+    drive(learner, Runner(problem, 0))
     assert learner.done
     assert learner.status()["level"] == "4/4"
     assert learner.ask() == ()
@@ -122,7 +123,7 @@ def test_the_plan_shows_its_estimates() -> None:
 def test_a_full_level_takes_the_nearest_state_and_says_so() -> None:
     problem = small(1)
     learner = merging(problem, 2, separation=1e-6, most_states=3)
-    drive(learner, problem, seed=0)
+    drive(learner, Runner(problem, 0))
     assert learner.crowded
     assert max(learner.states) == 3
     assert len(learner.incumbent) == problem.horizon
@@ -132,7 +133,7 @@ def test_where_nothing_is_to_be_told_apart_all_ends_are_one_state() -> None:
     problem: Any = surepath.make("tabular", states=1, observations=2)
     assert true_separation(problem) == math.inf
     learner = merging(problem, 50)
-    drive(learner, problem, seed=0)
+    drive(learner, Runner(problem, 0))
     assert learner.states == (1,) * problem.horizon
 
 

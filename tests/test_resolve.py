@@ -38,6 +38,7 @@ from surepath.embedding import KernelMap
 from surepath.features import Approximated, Linear, OneHot
 from surepath.pilot import EPISODES, SEQUENCES, Pilot, draw_pilot
 from surepath.resolve import Resolved, resolve
+from surepath.run.runner import Runner
 
 GUIDE = Path(__file__).parent.parent / "docs" / "features.md"
 SCHEDULE = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=500, reward_samples=500)
@@ -95,11 +96,11 @@ def solves(features: Any, system: Any = None, **options: Any) -> surepath.Result
 
 def resolved(features: object, system: Any = None) -> Resolved:
     system = system or Crane()
-    return resolve(features, system, lambda: draw_pilot(system, 4, 0), 500)
+    return resolve(features, system, lambda: draw_pilot(Runner(system), 4), 500)
 
 
 def pilot() -> Pilot:
-    return draw_pilot(Crane(), 4, 0)
+    return draw_pilot(Runner(Crane()), 4)
 
 
 # ---------------------------------------------------------------- scikit-learn transformers
@@ -145,7 +146,7 @@ def test_centred_features_keep_a_constant() -> None:
         plan = (1, 0, 0, 0)
 
     solves(StandardScaler(), Seesaw())
-    centred = StandardScaler().fit(draw_pilot(Seesaw(), 4, 0).observations)
+    centred = StandardScaler().fit(draw_pilot(Runner(Seesaw()), 4).observations)
     assert learn(centred.transform, Seesaw()).actions != Seesaw.plan  # a function is used as it is
     psi = resolved(StandardScaler(), Seesaw())
     assert isinstance(psi.features, surepath.Custom)

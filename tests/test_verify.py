@@ -18,6 +18,7 @@ from surepath.asking import Asking
 from surepath.cli import app
 from surepath.errors import InputError
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.task import plan_task
 from surepath.verify import verify
 
@@ -88,7 +89,7 @@ def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -
         if learner.judgement is not None and len(learner.judgement.plan.edges) < problem.horizon:
             partly.append(learner.usage.episodes)
 
-    drive(learner, problem, seed=0, budget=3000, watch=watch)
+    drive(learner, Runner(problem, 0), budget=3000, watch=watch)
     assert partly
     result = surepath.learn(problem, budget=partly[0])
     assert not result.certified

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 from surepath.adaptive import Adaptive
 from surepath.certificate import Certificate, assumptions, certify, level_of
 from surepath.conclude import conclude, interval
 from surepath.embedding import KernelMap, embed
+from surepath.errors import InputError
+from surepath.identity import configuration
+from surepath.journal import Journal
 from surepath.judge import Judgement, Terms, judge
 from surepath.learner import Learner
+from surepath.problems.base import Problem
 from surepath.progress import Progress
 from surepath.record import record_of
 from surepath.result import Result
-from surepath.run.driver import RAW_BATCH, drive, summarises
+from surepath.run.driver import RAW_BATCH, drive
+from surepath.run.executors import Executor, Serial
+from surepath.run.processes import Processes
+from surepath.run.ray import RayCluster
+from surepath.run.runner import Runner, summarises
 from surepath.schedule import Schedule
+from surepath.system import System
 from surepath.task import Future, Task, plan_task
 from surepath.validate import whole
 
@@ -33,13 +44,16 @@ def learn(
     norm: float | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
     budget: int | None = None,
+    journal: str | Path | None = None,
+    workers: int | str | Executor | None = None,
     seed: int = 0,
     progress: bool = False,
 ) -> Result:
     """Find the exact best action sequence of a resettable system, with its certificate.
 
-    env: a system (horizon, n_actions, rollout) or a built-in problem from `surepath.make`.
-    horizon: defaults to env's; may be shorter.
+    env: a system (horizon, n_actions, rollout), a built-in problem from `surepath.make`, or a
+    Gymnasium environment: the environment, its id or spec, or a function that makes one.
+    horizon: defaults to env's, where it has one; may be shorter.
     features: "auto", "onehot", "linear", "rbf", "matern", a scikit-learn transformer or
     Gaussian-process kernel, or a function from observations [n, ...] to features [n, d].
     future: how many observations one embedding looks ahead, or "auto" to let ranks decide.
@@ -51,29 +65,69 @@ def learn(
     gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
     reward_range: the smallest and the largest reward that can be paid.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
+    journal: a file that records every episode before it is used. An existing one is continued: the
+    run goes on where it was stopped or killed, and ends as if it never had been.
+    workers: so many processes, "ray" for a Ray cluster, or an executor (`surepath.Serial`,
+    `surepath.Processes`, `surepath.RayCluster`) with time limit and retries of your own. What is
+    found does not depend on it.
     """
     if budget is not None:
         whole("budget", budget, least=1)
-    task = plan_task(
-        env,
-        horizon,
-        features=features,
-        future=future,
-        schedule=schedule,
-        guarantee=guarantee,
-        delta=delta,
-        gap=gap,
-        norm=norm,
-        reward_range=reward_range,
-        budget=budget,
-        seed=seed,
+    call: dict[str, Any] = {
+        "features": features,
+        "future": future,
+        "schedule": schedule,
+        "guarantee": guarantee,
+        "delta": delta,
+        "gap": gap,
+        "norm": norm,
+        "reward_range": reward_range,
+        "seed": seed,
+    }
+    with ExitStack() as opened:
+        record: list[Journal] = []
+
+        def begin(system: System, levels: int) -> Runner:
+            if journal is not None:
+                asked = configuration(system, horizon=levels, **call)
+                record.append(opened.enter_context(Journal(journal, asked)))
+            return Runner(
+                system,
+                seed,
+                executor=_executor(workers, opened),
+                journal=record[0] if record else None,
+                reward_range=system.reward_range if isinstance(system, Problem) else reward_range,
+            )
+
+        task = plan_task(env, horizon, **call, budget=budget, begin=begin)
+        learner = learner_of(task, seed)
+        watch = opened.enter_context(Progress()) if progress else None
+        finished = drive(learner, task.runner, budget=budget, watch=watch)
+        result = (
+            _adaptive_result(learner, task)
+            if isinstance(learner, Adaptive)
+            else _result(learner, task, delta, finished=finished)
+        )
+        for written in record:
+            written.put("result", result.saved())
+    return result
+
+
+def _executor(workers: int | str | Executor | None, opened: ExitStack) -> Executor:
+    """Whom `workers` stands for; those that are started here are ended with the run."""
+    if workers is None:
+        return Serial()
+    if isinstance(workers, int) and not isinstance(workers, bool):
+        return opened.enter_context(Processes(workers))
+    if workers == "ray":
+        return opened.enter_context(RayCluster())
+    if isinstance(workers, Executor):
+        return workers
+    raise InputError(
+        'workers is a number of processes, "ray", or an executor',
+        got=repr(workers),
+        remedy="Write for example workers=4, or workers=surepath.Processes(4, time_limit=10).",
     )
-    learner = learner_of(task, seed)
-    with Progress() if progress else nullcontext() as watch:
-        finished = drive(learner, task.system, seed=seed, budget=budget, watch=watch)
-    if isinstance(learner, Adaptive):
-        return _adaptive_result(learner, task)
-    return _result(learner, task, delta, finished=finished)
 
 
 def learner_of(task: Task, seed: int = 0) -> Learner | Adaptive:

@@ -7,14 +7,26 @@ class SurepathError(Exception):
     """Base of every error surepath raises on purpose."""
 
 
-class InputError(SurepathError, ValueError):
-    """Something the caller gave cannot be used; nothing was run and nothing was recorded."""
+class ExplainedError(SurepathError):
+    """An error in three parts: what is wrong, what was found, what to do."""
 
     def __init__(self, what: str, *, got: object, remedy: str) -> None:
         self.what = what
         self.got = got
         self.remedy = remedy
         super().__init__(f"{what}. Got: {got}. {remedy}")
+
+
+class InputError(ExplainedError, ValueError):
+    """Something the caller gave cannot be used; nothing of it was recorded."""
+
+
+class EpisodeError(ExplainedError, RuntimeError):
+    """The system failed more often than it was allowed to."""
+
+
+class JournalError(ExplainedError, RuntimeError):
+    """A journal cannot be read, written or continued; it is left as it is."""
 
 
 class NumericalError(SurepathError, ArithmeticError):

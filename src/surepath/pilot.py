@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.run.driver import generator
-from surepath.system import Actions, Episodes, System, steps_of
+from surepath.run.runner import Runner
+from surepath.run.work import generator
+from surepath.system import Actions, Episodes, Readings, Request, steps_of
 
 SEQUENCES, EPISODES = 64, 4
 PILOT = 2**32
@@ -27,7 +28,7 @@ class Pilot:
         return f"a pilot of {self.episodes} random episodes ({len(self.observations)} observations)"
 
 
-def draw_pilot(system: System, horizon: int, seed: int, budget: int | None = None) -> Pilot:
+def draw_pilot(runner: Runner, horizon: int, budget: int | None = None) -> Pilot:
     """Uniformly random action sequences, each run a few times; their cost is the run's."""
     if budget is not None and budget < SEQUENCES * EPISODES:
         raise InputError(
@@ -35,18 +36,25 @@ def draw_pilot(system: System, horizon: int, seed: int, budget: int | None = Non
             got=f"a budget of {budget}",
             remedy="Raise the budget, or choose features that need no pilot.",
         )
-    rng = generator(seed, PILOT, 0)
-    readings: list[NDArray[Any]] = []
-    steps = 0
-    for _ in range(SEQUENCES):
-        actions = tuple(int(a) for a in rng.integers(system.n_actions, size=horizon - 1))
-        readings.append(_observations(system.rollout(actions, EPISODES, rng), actions, horizon))
-        steps += EPISODES * steps_of(actions, horizon)
+    rng = generator(runner.seed, PILOT, SEQUENCES)  # beside the noise of the sequences
+    drawn = rng.integers(runner.system.n_actions, size=(SEQUENCES, horizon - 1))
+    requests = [_request(tuple(map(int, row)), horizon) for row in drawn]
+    answers = runner.run(PILOT, requests, summary=False)
+    readings = [
+        _observations(answer, request.actions, horizon)
+        for answer, request in zip(answers, requests, strict=True)
+    ]
+    steps = sum(EPISODES * steps_of(request.actions, horizon) for request in requests)
     return Pilot(_together(readings), SEQUENCES * EPISODES, steps)
 
 
-def _observations(episodes: Episodes, actions: Actions, horizon: int) -> NDArray[Any]:
+def _request(actions: Actions, horizon: int) -> Request:
+    return Request(actions, EPISODES, range(horizon), range(horizon - 1))
+
+
+def _observations(episodes: Readings, actions: Actions, horizon: int) -> NDArray[Any]:
     """What was read at the time steps 0 .. horizon - 1, [n, ...]."""
+    assert isinstance(episodes, Episodes)  # no statistic was asked for
     if episodes.actions != actions or episodes.count != EPISODES:
         raise InputError(
             "readings must come from the actions and the count that were asked for",

@@ -17,8 +17,9 @@ import numpy as np
 from surepath.embedding import VectorEmbedding
 from surepath.errors import InputError
 from surepath.features import Features
-from surepath.run.driver import answer, generator, summarises
-from surepath.system import Actions, FloatArray, Readings, Request, System, steps_of
+from surepath.run.runner import Runner, summarises
+from surepath.run.work import generator
+from surepath.system import Actions, FloatArray, Readings, Request, steps_of
 from surepath.trie import Node
 
 PREFIXES = 24
@@ -46,11 +47,10 @@ class FutureChoice:
 class _Groups:
     """Means of observations and rewards from independent groups, read once for each prefix."""
 
-    system: System
+    runner: Runner
     features: Features
     horizon: int
     samples: int
-    seed: int
     budget: int | None
     episodes: int = 0
     steps: int = 0
@@ -65,12 +65,9 @@ class _Groups:
             request = Request(
                 prefix, each, range(h, min(h + 1, self.horizon)), range(max(0, h - 1), h)
             )
-            summary = summarises(self.system, self.features.statistics)
+            summary = summarises(self.runner.system, self.features.statistics)
             key = RANKS + len(self.known)
-            self.known[prefix] = [
-                answer(self.system, request, generator(self.seed, key, group), summary=summary)
-                for group in range(GROUPS)
-            ]
+            self.known[prefix] = self.runner.run(key, [request] * GROUPS, summary=summary)
         return self.known[prefix]
 
     def _charge(self, episodes: int, steps: int) -> None:
@@ -85,11 +82,11 @@ class _Groups:
 
     def embeddings(self, prefixes: list[Actions], future: int) -> FloatArray:
         """Embeddings of the prefixes, [groups, prefixes, D]."""
-        embedding = VectorEmbedding(self.features, self.system.n_actions, future)
+        embedding = VectorEmbedding(self.features, self.runner.system.n_actions, future)
 
         def vector(prefix: Actions, group: int) -> FloatArray:
             node = Node()
-            for member in chain(*node.window(future - 1, self.system.n_actions)):
+            for member in chain(*node.window(future - 1, self.runner.system.n_actions)):
                 path = prefix + member.prefix
                 sample = self.read(path)[group].observation(len(path))
                 member.absorb(embedding.digest(sample))
@@ -100,7 +97,9 @@ class _Groups:
     def last_rewards(self, prefixes: list[Actions]) -> FloatArray:
         """Mean rewards of the last step along every continuation, [groups, prefixes, ends]."""
         last = self.horizon - 1
-        ends = list(product(range(self.system.n_actions), repeat=self.horizon - len(prefixes[0])))
+        ends = list(
+            product(range(self.runner.system.n_actions), repeat=self.horizon - len(prefixes[0]))
+        )
         return np.array(
             [
                 [[self.read(p + end)[group].reward(last).mean for end in ends] for p in prefixes]
@@ -110,12 +109,11 @@ class _Groups:
 
 
 def choose_future(
-    system: System,
+    runner: Runner,
     horizon: int,
     features: Features,
     *,
     samples: int,
-    seed: int,
     budget: int | None = None,
 ) -> FutureChoice:
     """The smallest future beyond which no level's rank grows.
@@ -123,9 +121,10 @@ def choose_future(
     At the last level that a future covers no longer window fits. What would follow there are the
     last rewards, so these take the place of one more observation.
     """
-    groups = _Groups(system, features, horizon, samples, seed, budget)
-    rng = generator(seed, RANKS, GROUPS)  # beside the groups' own noise
-    prefixes = [_some_prefixes(system.n_actions, h, rng) for h in range(horizon)]
+    groups = _Groups(runner, features, horizon, samples, budget)
+    n_actions = runner.system.n_actions
+    rng = generator(runner.seed, RANKS, GROUPS)  # beside the groups' own noise
+    prefixes = [_some_prefixes(n_actions, h, rng) for h in range(horizon)]
 
     def ranks_of(future: int) -> list[int]:
         levels = prefixes[: horizon - future + 1]

@@ -60,10 +60,14 @@ class Result:
         """Strict JSON: numbers that JSON does not have (NaN, infinity) are written as null."""
         return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
 
+    def saved(self) -> dict[str, Any]:
+        """The result with its readings, as strict JSON has it."""
+        return _finite({**self.to_dict(), "record": self.record})
+
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back."""
-        data = _finite({**self.to_dict(), "record": self.record})
-        Path(path).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        text = json.dumps(self.saved(), indent=1, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a level: action, estimates, width, margin, coverage, samples, expansions."""

@@ -19,7 +19,7 @@ from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
 from surepath.ranks import FutureChoice, choose_future
 from surepath.resolve import Resolved, resolve
-from surepath.run.driver import summarises
+from surepath.run.runner import Runner, summarises
 from surepath.schedule import Schedule, Setting, Windows, paper, tight
 from surepath.system import System
 from surepath.validate import between, nearest, whole
@@ -40,7 +40,7 @@ Future: TypeAlias = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    system: System
+    runner: Runner
     horizon: int
     features: Features | KernelMap
     expansions: Callable[[float, float], int] | None  # N' by a kernel's information gain
@@ -53,6 +53,10 @@ class Task:
     reward_range: tuple[float, float]
     episodes: int  # spent before the recursion starts
     steps: int
+
+    @property
+    def system(self) -> System:
+        return self.runner.system
 
 
 def plan_task(
@@ -69,8 +73,13 @@ def plan_task(
     reward_range: tuple[float, float] = (0.0, 1.0),
     budget: int | None = None,
     seed: int = 0,
+    begin: Callable[[System, int], Runner] | None = None,
 ) -> Task:
-    """Check everything, resolve the features, and fix the future and the schedule."""
+    """Check everything, resolve the features, and fix the future and the schedule.
+
+    `begin` is called with the system and the horizon once the call is checked, before anything is
+    run: it says who runs it.
+    """
     system, levels = _system(env, horizon)
     between("delta", delta, 0, 1)
     whole("seed", seed, least=0)
@@ -86,16 +95,18 @@ def plan_task(
     if known is None and isinstance(schedule, str) and not adaptive:
         _require(gap, norm)
 
+    runner = Runner(system, seed) if begin is None else begin(system, levels)
+
     @cache
     def pilot() -> Pilot:
-        return draw_pilot(system, levels, seed, budget)
+        return draw_pilot(runner, levels, budget)
 
     samples = schedule.feature_samples if isinstance(schedule, Schedule) else RAW_RANK_SAMPLES
     psi = resolve(features, system, pilot, samples, *([ADAPTIVE_LANDMARKS] if adaptive else []))
     drawn = pilot() if pilot.cache_info().currsize else None
     spent = drawn.episodes if drawn else 0
     left = None if budget is None else budget - spent
-    choice = _future(future, system, levels, psi.features, samples, seed, left)
+    choice = _future(future, runner, levels, psi.features, samples, left)
     rewards = known.reward_range if known else reward_range
     plan = _adaptive_plan if adaptive else _fixed_plan
     held = plan(
@@ -104,7 +115,7 @@ def plan_task(
         choice.future,
     )
     return Task(
-        system=system,
+        runner=runner,
         horizon=levels,
         features=psi.features,
         expansions=psi.expansions,
@@ -241,11 +252,10 @@ def _windows(schedule: str | Schedule) -> Windows:
 
 def _future(
     future: Future,
-    system: System,
+    runner: Runner,
     levels: int,
     features: Features | KernelMap,
     samples: int,
-    seed: int,
     budget: int | None,
 ) -> FutureChoice:
     if future != "auto":
@@ -256,9 +266,9 @@ def _future(
             got="a kernel that is used exactly",
             remedy='Set future to a number, or use KernelFeatures(kernel, "nystroem").',
         )
-    if summarises(system, features.statistics):
+    if summarises(runner.system, features.statistics):
         samples = RANK_SAMPLES
-    return choose_future(system, levels, features, samples=samples, seed=seed, budget=budget)
+    return choose_future(runner, levels, features, samples=samples, budget=budget)
 
 
 def _require(gap: float | None, norm: float | None) -> tuple[float, float]:

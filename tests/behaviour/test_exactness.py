@@ -13,6 +13,7 @@ from surepath.learner import Learner
 from surepath.problems import Problem
 from surepath.ridge import Ridge
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.schedule import Bounds, Schedule, bounds, tight
 from surepath.task import plan_task
 
@@ -62,7 +63,7 @@ def run(
         if max(learner.usage.expansions) > proved.expansions:
             raise ExcessError
 
-    drive(learner, problem, seed=seed, watch=watch)
+    drive(learner, Runner(problem, seed), watch=watch)
     return learner, proved
 
 

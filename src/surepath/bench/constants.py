@@ -16,6 +16,7 @@ from surepath.learner import Learner
 from surepath.problems.base import Problem
 from surepath.problems.tabular import tabular
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.schedule import Schedule, Setting, bounds, expansion_bound, paper, tight
 from surepath.task import plan_task
 
@@ -70,7 +71,7 @@ def constants() -> Report:
     runs: dict[tuple[str, float], Learner] = {}
     for name, setting in tracked([(name, s) for name in RULES for s in settings], "constants"):
         learner = Learner(problem.horizon, problem.n_actions, task.features, RULES[name](setting))
-        drive(learner, problem, seed=0)
+        drive(learner, Runner(problem, 0))
         runs[name, setting.gap] = learner
     setting = settings[0]
     whole = {name: runs[name, setting.gap] for name in RULES}

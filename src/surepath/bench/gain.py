@@ -19,6 +19,7 @@ from surepath.kernels import Kernel
 from surepath.problems.continuous import continuous
 from surepath.resolve import KernelFeatures
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 from surepath.schedule import Schedule
 from surepath.task import plan_task
 
@@ -83,7 +84,7 @@ def _expansions() -> Section:
                 problem, features=features, schedule=Schedule(ridge, 1.0, 200, 200), seed=seed
             )
             learner = learner_of(task)
-            drive(learner, problem, seed=seed)
+            drive(learner, Runner(problem, seed))
             most = max(most, *learner.usage.expansions)
             bounded = max(bounded, task.expansions(ridge, 1.0) if task.expansions else 0)
         rows.append((name, ridge, most, bounded, most <= bounded))

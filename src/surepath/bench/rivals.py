@@ -21,6 +21,7 @@ from surepath.features import OneHot
 from surepath.floor import information_floor
 from surepath.problems.tabular import Tabular
 from surepath.run.driver import drive
+from surepath.run.runner import Runner
 
 DELTA = 0.05
 
@@ -147,7 +148,7 @@ def merge(job: Rival) -> Outcome:
         true_separation(problem),
         job.samples,
     )
-    drive(learner, problem, seed=job.seed)
+    drive(learner, Runner(problem, job.seed))
     loss = problem.oracle.value - problem.expected_return(learner.incumbent)
     return Outcome(
         loss=loss,

@@ -57,4 +57,7 @@ def make(name: str, **parameters: Any) -> Problem:
                 got=f"{parameter}={value!r}",
                 remedy=nearest(parameter, known),
             )
-    return build(**parameters)
+    problem = build(**parameters)
+    defaults = {name: parameter.default for name, parameter in known.items()}
+    problem.identity = {"problem": name, **defaults, **parameters}
+    return problem

@@ -1,0 +1,388 @@
+"""The record of every episode ever paid for: one SQLite file.
+
+What is in it is data: arrays as bytes with their types and shapes, everything else as JSON. Each
+row has a checksum. Rows are committed together, once they are on the disk, and a run that is killed
+finds all of them again. One process at a time has the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.errors import JournalError
+from surepath.system import (
+    Actions,
+    Counts,
+    Episodes,
+    Moments,
+    Readings,
+    RewardMoments,
+    Summary,
+)
+
+SCHEMA = 1
+"""Of the file; newer ones are refused, older ones are read."""
+
+APPLICATION = 0x73757265
+"""Says that a SQLite file is one of ours."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE readings (
+    batch INTEGER NOT NULL,     -- place of the request in the run
+    request INTEGER NOT NULL,
+    first INTEGER NOT NULL,     -- number of the first of these episodes in the request
+    count INTEGER NOT NULL,     -- episodes
+    actions TEXT NOT NULL,      -- JSON
+    kind TEXT NOT NULL,         -- 'episodes' or 'summary'
+    header TEXT NOT NULL,       -- JSON: names, types and shapes of the arrays
+    arrays BLOB NOT NULL,       -- their bytes, one after the other
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (batch, request, first)
+) WITHOUT ROWID;
+CREATE TABLE faults (
+    batch INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    episode INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    error TEXT NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Recorded readings, and their place in the run."""
+
+    batch: int
+    request: int
+    first: int
+    readings: Readings
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An attempt at an episode that failed."""
+
+    batch: int
+    request: int
+    episode: int
+    attempt: int
+    error: str
+
+
+class Journal:
+    """A journal that is open, and locked against others; a context manager."""
+
+    def __init__(self, path: str | Path, configuration: Mapping[str, Any] | None = None) -> None:
+        """Continue the journal at the path, or begin one with this configuration.
+
+        A journal of another configuration is refused; without one, the file must exist.
+        """
+        self.path = Path(path)
+        fresh = not self.path.exists() or self.path.stat().st_size == 0
+        if fresh and configuration is None:
+            raise JournalError(
+                "there is no such journal",
+                got=str(path),
+                remedy="Give the path of an existing one.",
+            )
+        if fresh and not self.path.parent.is_dir():
+            raise JournalError(
+                "the folder of a journal must exist",
+                got=str(path),
+                remedy=f"Create {self.path.parent}, or write elsewhere.",
+            )
+        with self._explained():
+            self._database = sqlite3.connect(self.path, isolation_level=None, timeout=0.2)
+        try:
+            with self._explained():
+                self._lock()
+            known = self._check_format()
+            if not known:
+                self._create(configuration or {})
+            self._check()
+            if configuration is not None:
+                self._compare(configuration)
+        except BaseException:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------ opening
+
+    def _lock(self) -> None:
+        """Keep others out, for as long as the file is open or the process lives."""
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._database.execute("BEGIN IMMEDIATE")
+        self._database.execute("COMMIT")
+
+    def _check_format(self) -> bool:
+        """Whether the file is a journal already; refuses what is neither that nor empty."""
+        with self._explained():
+            (application,) = self._database.execute("PRAGMA application_id").fetchone()
+            (schema,) = self._database.execute("PRAGMA user_version").fetchone()
+            (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not tables and not application:
+            return False
+        if application != APPLICATION:
+            raise JournalError(
+                f"{self.path} is not a journal",
+                got="a database of something else",
+                remedy="Give another path.",
+            )
+        if schema > SCHEMA:
+            raise JournalError(
+                f"{self.path} was written by a newer version",
+                got=f"schema {schema}, known up to {SCHEMA}",
+                remedy="Install that version of surepath.",
+            )
+        return True
+
+    def _create(self, configuration: Mapping[str, Any]) -> None:
+        with self._explained():
+            self._database.execute("PRAGMA journal_mode = WAL")
+        with self._transaction():
+            for statement in _TABLES.split(";\n"):
+                self._database.execute(statement)
+            self._database.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._database.execute(f"PRAGMA user_version = {SCHEMA}")
+            self._set("configuration", configuration)
+
+    def _check(self) -> None:
+        """That SQLite finds the file whole, and every row is as it was written."""
+        with self._explained():
+            self._database.execute("PRAGMA synchronous = FULL")
+            (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+            for row in self._database.execute(f"SELECT {_COLUMNS} FROM readings"):
+                _check_sum(row)
+
+    def _compare(self, configuration: Mapping[str, Any]) -> None:
+        """Refuse to go on with another run."""
+        ours, theirs = json.loads(_json(configuration)), self.configuration
+        differences = [
+            f"{name}: {theirs.get(name)!r} in the journal, {ours.get(name)!r} now"
+            for name in sorted(ours.keys() | theirs.keys())
+            if ours.get(name) != theirs.get(name)
+        ]
+        if differences:
+            raise JournalError(
+                f"{self.path} is the journal of another run",
+                got="; ".join(differences),
+                remedy="Call it as it was begun, or give a new path for a new run.",
+            )
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return self.get("configuration") or {}
+
+    def get(self, key: str) -> Any:
+        """A value that was put; None where there is none."""
+        with self._explained():
+            found = self._database.execute(
+                "SELECT value FROM meta WHERE key = ?", (key,)
+            ).fetchone()
+        return None if found is None else json.loads(found[0])
+
+    def batch(self, number: int) -> list[Row]:
+        """What was recorded of a batch."""
+        query = f"SELECT {_COLUMNS} FROM readings WHERE batch = ? ORDER BY request, first"
+        with self._explained():
+            return [_row(row) for row in self._database.execute(query, (number,))]
+
+    def rows(self) -> Iterator[Row]:
+        """Everything recorded, in the order of the run."""
+        query = f"SELECT {_COLUMNS} FROM readings ORDER BY batch, request, first"
+        with self._explained():
+            for row in self._database.execute(query):
+                yield _row(row)
+
+    def count(self) -> tuple[int, int]:
+        """Episodes and faults recorded."""
+        with self._explained():
+            (episodes,) = self._database.execute("SELECT sum(count) FROM readings").fetchone()
+            (faults,) = self._database.execute("SELECT count(*) FROM faults").fetchone()
+        return episodes or 0, faults
+
+    # ------------------------------------------------------------ writing
+
+    def put(self, key: str, value: Any) -> None:
+        with self._transaction():
+            self._set(key, value)
+
+    def add(self, rows: Sequence[Row], faults: Sequence[Fault] = ()) -> None:
+        """Record all of these, or none."""
+        with self._transaction():
+            self._database.executemany(
+                f"INSERT INTO readings ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [_encode(row) for row in rows],
+            )
+            self._database.executemany(
+                "INSERT INTO faults VALUES (?, ?, ?, ?, ?)",
+                [(f.batch, f.request, f.episode, f.attempt, f.error) for f in faults],
+            )
+
+    def _set(self, key: str, value: Any) -> None:
+        self._database.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, _json(value))
+        )
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        with self._explained():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                if self._database.in_transaction:  # a full disk has rolled it back already
+                    self._database.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        """SQLite's errors in words that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
+            known = (said for start, said in _ERRORS.items() if name.startswith(start))
+            what, remedy = next(known, ("the journal cannot be used", "Check file and folder."))
+            raise JournalError(what, got=f"{self.path}: {error}", remedy=remedy) from error
+
+
+_ERRORS = {
+    "SQLITE_BUSY": (
+        "another process has this journal open",
+        "One process at a time can use a journal: wait for it to end, or give another path.",
+    ),
+    "SQLITE_LOCKED": ("another process has this journal open", "Wait for it to end."),
+    "SQLITE_FULL": (
+        "the disk is full",
+        "All that was recorded before is kept: free some space and run again with this journal.",
+    ),
+    "SQLITE_IOERR": (
+        "the disk refused to read or write the journal",
+        "All that was recorded before is kept: check disk and quota, and run again with it.",
+    ),
+    "SQLITE_READONLY": ("the journal cannot be written", "Check the rights of file and folder."),
+    "SQLITE_CANTOPEN": ("the journal cannot be opened", "Check the path and its rights."),
+    "SQLITE_NOTADB": ("the file is not a journal", "Give another path."),
+    "SQLITE_CORRUPT": (
+        "the journal is damaged",
+        "Nothing was changed. Restore the file from a copy, or begin a new one.",
+    ),
+}
+
+
+# ---------------------------------------------------------------- rows as data
+
+_COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _encode(row: Row) -> tuple[Any, ...]:
+    readings = row.readings
+    kind = "episodes" if isinstance(readings, Episodes) else "summary"
+    arrays = _arrays(readings)
+    header = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
+    fields = (row.batch, row.request, row.first, readings.count, _json(readings.actions), kind)
+    return _summed((*fields, _json(header), data))
+
+
+def _summed(fields: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*fields, _digest(fields))
+
+
+def _digest(fields: Sequence[Any]) -> bytes:
+    state = hashlib.blake2b(digest_size=16)
+    for value in fields:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.digest()
+
+
+def _check_sum(row: Sequence[Any]) -> None:
+    if _digest(row[:-1]) != row[-1]:
+        raise sqlite3.DatabaseError(
+            f"the checksum of batch {row[0]}, request {row[1]}, episode {row[2]} does not fit"
+        )
+
+
+def _arrays(readings: Readings) -> dict[str, NDArray[Any]]:
+    if isinstance(readings, Episodes):
+        if readings.observations.dtype.hasobject:
+            raise JournalError(
+                "a journal holds arrays of numbers",
+                got=f"observations of type {readings.observations.dtype}",
+                remedy="Return observations as an array of numbers, such as a flattened Dict.",
+            )
+        return {"observations": readings.observations, "rewards": readings.rewards}
+    arrays: dict[str, NDArray[Any]] = {}
+    for step, sample in readings.observations.items():
+        if isinstance(sample, Counts):
+            arrays[f"counts {step}"] = sample.counts
+        else:
+            arrays[f"mean {step}"] = sample.mean
+            arrays[f"scatter {step}"] = sample.scatter
+    for step, reward in readings.rewards.items():
+        arrays[f"reward {step}"] = np.array([reward.mean, reward.scatter])
+    return arrays
+
+
+def _row(row: Sequence[Any]) -> Row:
+    _check_sum(row)
+    batch, request, first, count, actions, kind, header, data, _ = row
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
+    for name, kind_of, shape in json.loads(header):
+        dtype = np.dtype(kind_of)
+        size = dtype.itemsize * math.prod(shape)
+        part = np.frombuffer(data, dtype, count=math.prod(shape), offset=offset)
+        arrays[name] = part.reshape(shape)
+        offset += size
+    played = tuple(json.loads(actions))
+    if kind == "episodes":
+        return Row(batch, request, first, Episodes(played, **arrays))
+    return Row(batch, request, first, _summary(played, count, arrays))
+
+
+def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -> Summary:
+    observations: dict[int, Counts | Moments] = {}
+    rewards: dict[int, RewardMoments] = {}
+    for name, array in arrays.items():
+        what, step = name.split()
+        if what == "counts":
+            observations[int(step)] = Counts(array)
+        elif what == "mean":
+            observations[int(step)] = Moments(count, array, arrays[f"scatter {step}"])
+        elif what == "reward":
+            rewards[int(step)] = RewardMoments(count, float(array[0]), float(array[1]))
+    return Summary(actions, count, observations, rewards)

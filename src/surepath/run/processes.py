@@ -1,0 +1,76 @@
+"""Workers that are processes of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import signal
+from collections.abc import Sequence
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from typing import cast
+
+from surepath.run.executors import SLICE
+from surepath.run.fleet import Fleet, Worker, WorkerDiedError
+from surepath.run.work import Failure, Report, Unit, describe, perform
+from surepath.system import System
+
+
+class Processes(Fleet):
+    """So many processes, started afresh: nothing of this one is shared with them.
+
+    time_limit: seconds that one episode may take before its worker is replaced and it is run again.
+    """
+
+    def _start(self, payload: bytes) -> Worker:
+        return _Process(payload)
+
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+        by_pipe = {cast(_Process, worker).pipe: worker for worker in workers}
+        timeout = None if seconds == float("inf") else seconds
+        ready = connection.wait(list(by_pipe), timeout)
+        return [by_pipe[cast("Connection", pipe)] for pipe in ready]
+
+
+class _Process(Worker):
+    def __init__(self, payload: bytes) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, payload), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def send(self, unit: Unit) -> None:
+        # A pipe to a worker that died says so when it is read.
+        with contextlib.suppress(BrokenPipeError):
+            self.pipe.send(unit)
+
+    def receive(self) -> Report:
+        try:
+            return self.pipe.recv()
+        except (EOFError, ConnectionResetError) as error:
+            self._process.join()
+            raise WorkerDiedError(f"exit code {self._process.exitcode}") from error
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def serve(pipe: Connection, payload: bytes) -> None:
+    """Run units until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked decides when to stop
+    system: System | None = None
+    while True:
+        try:
+            unit: Unit = pipe.recv()
+        except EOFError:
+            return
+        try:
+            system = system or cast(System, pickle.loads(payload))
+        except Exception as error:  # the user's own code runs here
+            report = Report(failed=[Failure(unit, f"no system here: {describe(error)}")])
+        else:
+            report = perform(system, unit, SLICE)
+        pipe.send(report)

@@ -1,0 +1,91 @@
+"""Workers on a Ray cluster. The only module that imports ray."""
+
+# Ray's decorators return objects without types:
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any, cast
+
+from surepath.errors import MissingExtraError
+from surepath.run.executors import SLICE
+from surepath.run.fleet import Fleet, Worker, WorkerDiedError
+from surepath.run.work import Report, Unit, perform
+from surepath.system import System
+
+
+class RayCluster(Fleet):
+    """Workers on a Ray cluster: the one at `address`, or one of this machine's own.
+
+    workers: as many as the cluster has cores, by default. cpus: what each takes of them; systems
+    that mostly wait can take less than one.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        cpus: float = 1.0,
+        time_limit: float | None = None,
+        retries: int = 4,
+        pause: float = 0.05,
+    ) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError("ray", "ray", 'workers="ray"') from error
+        self._ray: Any = ray
+        self._began = not ray.is_initialized()
+        if self._began:
+            ray.init(address, log_to_driver=False, include_dashboard=False, configure_logging=False)
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        super().__init__(workers or cores, time_limit=time_limit, retries=retries, pause=pause)
+        # An actor that fails is replaced here, so that its episodes keep their seeds.
+        self._actor = ray.remote(num_cpus=cpus, max_restarts=0, max_task_retries=0)(_Actor)
+
+    def _start(self, payload: bytes) -> Worker:
+        return _RayWorker(self._ray, self._actor.remote(payload))
+
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+        by_answer = {cast(_RayWorker, worker).answer: worker for worker in workers}
+        timeout = None if seconds == float("inf") else seconds
+        ready, _ = self._ray.wait(list(by_answer), num_returns=1, timeout=timeout)
+        return [by_answer[answer] for answer in ready]
+
+    def close(self) -> None:
+        super().close()
+        if self._began and self._ray.is_initialized():
+            self._ray.shutdown()
+            self._began = False
+
+
+class _Actor:
+    def __init__(self, payload: bytes) -> None:
+        self._system: System = pickle.loads(payload)
+
+    def perform(self, unit: Unit) -> Report:
+        return perform(self._system, unit, SLICE)
+
+
+class _RayWorker(Worker):
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+        self.answer: Any = None
+
+    def send(self, unit: Unit) -> None:
+        self.answer = self._actor.perform.remote(unit)
+
+    def receive(self) -> Report:
+        try:
+            return self._ray.get(self.answer)
+        except self._ray.exceptions.RayError as error:
+            raise WorkerDiedError(
+                f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            ) from error
+
+    def stop(self) -> None:
+        self._ray.kill(self._actor)

@@ -1,0 +1,163 @@
+"""From requests to readings: recorded ones first, the rest by an executor, and into the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from surepath.errors import InputError, JournalError
+from surepath.journal import Fault, Journal, Row
+from surepath.run.executors import Executor, Serial, refuse
+from surepath.run.work import Failure, Unit, joined, unit_of
+from surepath.system import Episodes, Readings, Request, Summarising, System
+
+FLUSH_SECONDS = 0.5
+"""Finished episodes are on the disk at the latest after so long."""
+
+
+def summarises(system: System, statistics: tuple[type, ...]) -> bool:
+    """Whether the system can answer with one of these sufficient statistics."""
+    return isinstance(system, Summarising) and system.statistic in statistics
+
+
+class Runner:
+    """Runs requests on a system. The same seed and requests give the same readings, always."""
+
+    def __init__(
+        self,
+        system: System,
+        seed: int = 0,
+        *,
+        executor: Executor | None = None,
+        journal: Journal | None = None,
+        reward_range: tuple[float, float] | None = None,
+    ) -> None:
+        self.system = system
+        self.seed = seed
+        self.retries = 0 if journal is None else journal.count()[1]
+        self._executor = executor or Serial()
+        self._journal = journal
+        self._reward_range = reward_range
+
+    @property
+    def replaced(self) -> int:
+        """Workers that died or hung."""
+        return self._executor.replaced
+
+    def run(self, batch: int, requests: Sequence[Request], *, summary: bool) -> list[Readings]:
+        """The readings of every request of a batch, in their order."""
+        found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
+        for row in self._journal.batch(batch) if self._journal else ():
+            self._check_place(row, requests)
+            found[row.request].append((row.first, row.readings))
+        missing = [
+            unit
+            for index, request in enumerate(requests)
+            for unit in _missing(
+                unit_of(self.system, batch, index, request, self.seed, summary=summary),
+                found[index],
+            )
+        ]
+        with _Recorder(self._journal) as recorder:
+            for report in self._executor.run(self.system, missing) if missing else ():
+                for unit, readings in report.done:
+                    self._check(readings)
+                    found[unit.index].append((unit.first, readings))
+                    recorder.keep(unit, readings)
+                self.retries += len(report.failed)
+                recorder.note(report.failed)
+                refuse(report)
+        pairs = zip(requests, found, strict=True)
+        return [joined(request.actions, parts) for request, parts in pairs]
+
+    def _check_place(self, row: Row, requests: Sequence[Request]) -> None:
+        fits = row.request < len(requests)
+        if fits:
+            request = requests[row.request]
+            stop = row.first + row.readings.count
+            fits = request.actions == row.readings.actions and stop <= request.count
+        if not fits:
+            assert self._journal is not None  # that is where the row comes from
+            raise JournalError(
+                "the journal does not fit this run",
+                got=f"{row.readings.count} episodes of {row.readings.actions} in batch "
+                f"{row.batch}, where others are asked for",
+                remedy="Continue it with the version of surepath and its dependencies that began it"
+                ", or begin a new one.",
+            )
+
+    def _check(self, readings: Readings) -> None:
+        """Refuse what must not be recorded."""
+        if not isinstance(readings, Episodes):
+            return
+        low, high = self._reward_range or (-np.inf, np.inf)
+        rewards = readings.rewards
+        good = (rewards >= low) & (rewards <= high) & np.isfinite(rewards)
+        if not good.all():
+            episode, step = (int(i) for i in np.argwhere(~good)[0])
+            raise InputError(
+                f"rewards must lie in [{low:g}, {high:g}] and be finite",
+                got=f"{rewards[episode, step]:g} at step {step} of {readings.actions}",
+                remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
+                "system's true range (--reward-range LOW HIGH on the command line).",
+            )
+        seen = readings.observations
+        if seen.dtype.kind == "f" and not np.isfinite(seen).all():
+            episode, step, *_ = (int(i) for i in np.argwhere(~np.isfinite(seen))[0])
+            raise InputError(
+                "observations must be finite",
+                got=f"{np.array2string(seen[episode, step], threshold=8)} at step {step} of "
+                f"{readings.actions}",
+                remedy="Have the system repair or repeat such a reading.",
+            )
+
+
+def _missing(unit: Unit, found: Iterable[tuple[int, Readings]]) -> list[Unit]:
+    """The parts of a unit that were not recorded."""
+    parts: list[Unit] = []
+    start = 0
+    for first, readings in sorted(found, key=lambda part: part[0]):
+        if first > start:
+            parts.append(unit.part(start, first))
+        start = first + readings.count
+    if start < unit.count:
+        parts.append(unit.part(start, unit.count))
+    return parts
+
+
+class _Recorder:
+    """Hands readings to the journal, many at a time; also when something goes wrong."""
+
+    def __init__(self, journal: Journal | None) -> None:
+        self._journal = journal
+        self._rows: list[Row] = []
+        self._faults: list[Fault] = []
+        self._written = time.monotonic()
+
+    def keep(self, unit: Unit, readings: Readings) -> None:
+        if self._journal is not None:
+            self._rows.append(Row(unit.batch, unit.index, unit.first, readings))
+            self._flush_if_late()
+
+    def note(self, failed: Iterable[Failure]) -> None:
+        self._faults += [
+            Fault(f.unit.batch, f.unit.index, f.unit.first, f.unit.attempt, f.error) for f in failed
+        ]
+
+    def _flush_if_late(self) -> None:
+        if time.monotonic() - self._written > FLUSH_SECONDS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._journal is not None and (self._rows or self._faults):
+            self._journal.add(self._rows, self._faults)
+        self._rows, self._faults, self._written = [], [], time.monotonic()
+
+    def __enter__(self) -> _Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        if kind is None or not issubclass(kind, JournalError):
+            self._flush()
