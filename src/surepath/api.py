@@ -133,8 +133,8 @@ def _executor(workers: int | str | Executor | None, opened: ExitStack) -> Execut
 def learner_of(task: Task, seed: int = 0) -> Learner | Adaptive:
     """The learner of a task, with what the task has cost already."""
     learner = _build(task, seed)
-    learner.usage.episodes += task.episodes
-    learner.usage.steps += task.steps
+    learner.usage.episodes = learner.usage.pilot_episodes = task.episodes
+    learner.usage.steps = learner.usage.pilot_steps = task.steps
     return learner
 
 

@@ -83,8 +83,8 @@ def check_system(
     system = _system_of(env, horizon)
     levels = system.horizon if horizon is None else min(horizon, system.horizon)
     trial = _Trial(system, levels, seed)
-    shape = _check_shapes(trial)
     _check_actions(trial)
+    shape = _check_shapes(trial)
     checked = [
         f"{levels} levels, {system.n_actions} actions, observations of shape {shape}",
         "shapes, types and counts; every value finite",
@@ -208,6 +208,8 @@ def _check_actions(trial: _Trial) -> None:
     for action in range(min(trial.system.n_actions, MOST_TRIED)):
         try:
             trial.draw((action,), 1, 0)
+        except InputError:
+            raise
         except (ValueError, LookupError, TypeError) as error:
             raise InputError(
                 f"every action from 0 to {trial.system.n_actions - 1} must be possible at the "
@@ -253,17 +255,16 @@ def _check_plays(
 
 def _warnings(trial: _Trial) -> list[str]:
     one, other = (trial.draw(plan, MANY, 2 + i) for i, plan in enumerate(trial.plans))
-    found: list[str] = []
     parts = [one.observations, one.rewards]
     if all(_equal(part, np.broadcast_to(part[:1], part.shape)) for part in parts):
-        found.append(
+        return [
             f"no noise or frozen noise: {MANY} episodes of the same actions were all the same; "
             "where there is noise, each episode needs its own"
-        )
-    elif isinstance(trial.system, Episodic):
+        ]
+    found: list[str] = []
+    if isinstance(trial.system, Episodic):
         plays = [trial.system.play(trial.plans[0], seed) for seed in range(MANY)]
-        alone = trial.system.gather(trial.plans[0], plays)
-        if _far(one.rewards, alone.rewards):
+        if _far(one.rewards, trial.system.gather(trial.plans[0], plays).rewards):
             found.append("single episodes pay differently from those of rollout")
     if _far(*(trial.encode(each.observations[:, 0]) for each in (one, other))):
         found.append(

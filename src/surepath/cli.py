@@ -1,4 +1,4 @@
-"""The command line: `surepath learn`, `verify`, `problems`, `bound` and `bench`.
+"""The command line: `surepath learn`, `resume`, `verify`, `export`, `problems`, `bound`, `bench`.
 
 Exit codes: 0 certified (or done, where nothing is certified), 1 finished without a certificate,
 2 bad input.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib
 import inspect
 import json
 import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, cast
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -25,8 +24,16 @@ from rich.table import Table
 from surepath import bench as benches
 from surepath import tables
 from surepath.api import learn
-from surepath.errors import InputError, SurepathError
+from surepath.errors import ExplainedError, InputError, SurepathError
+from surepath.export import export
+from surepath.identity import call_of
+from surepath.journal import Journal
+from surepath.naming import system_again, system_named
 from surepath.problems import factory, make, problems
+from surepath.result import Result
+from surepath.run.executors import Executor, Serial
+from surepath.run.processes import Processes
+from surepath.run.ray import RayCluster
 from surepath.schedule import Schedule, Setting
 from surepath.system import System
 from surepath.task import SCHEDULES, Future, plan_task
@@ -63,7 +70,7 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except InputError as error:
+        except ExplainedError as error:
             lines = (f"error: {error.what}", f"  got: {error.got}", f"  do:  {error.remedy}")
             typer.echo("\n".join(lines), err=True)
         except SurepathError as error:
@@ -77,12 +84,23 @@ Parameters = Annotated[
     list[str] | None, typer.Option("-p", "--param", help="A parameter as name=value; repeatable.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Budget = Annotated[int | None, typer.Option(help="Most episodes to spend.")]
+Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; default: none.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds an episode may take before it is run again.")
+]
+MostRetries = Annotated[int, typer.Option(help="Attempts at an episode that fails.")]
+Save = Annotated[Path | None, typer.Option(help="Write the result to this file.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the evidence into this file.")]
 
 
 @app.command("learn")
 @reports_errors
 def learn_command(
-    env: Annotated[str, typer.Argument(help="A built-in problem, or your own as module:factory.")],
+    env: Annotated[
+        str,
+        typer.Argument(help="A built-in problem, a Gymnasium id, or your own as module:factory."),
+    ],
     param: Parameters = None,
     schedule: Annotated[
         ScheduleName, typer.Option(help="How much to sample.")
@@ -105,10 +123,16 @@ def learn_command(
     reward_range: Annotated[
         tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
     ] = (0.0, 1.0),
-    budget: Annotated[int | None, typer.Option(help="Most episodes to spend.")] = None,
+    budget: Budget = None,
+    journal: Annotated[
+        Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
+    ] = None,
+    workers: Workers = None,
+    time_limit: TimeLimit = None,
+    retries: MostRetries = 4,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
-    save: Annotated[Path | None, typer.Option(help="Write the result to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the evidence into this file.")] = None,
+    save: Save = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a system's best action sequence and show the evidence.
@@ -116,22 +140,63 @@ def learn_command(
     Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input.
     """
     _check_outputs(save, plot)
-    system = _system(env, param)
-    result = learn(
-        system,
-        horizon,
-        features=features,
-        future=_future(future),
-        schedule=_schedule(schedule.value, ridge, threshold, feature_samples, reward_samples),
-        guarantee=guarantee.value,
-        delta=delta,
-        gap=gap,
-        norm=norm,
-        reward_range=reward_range,
-        budget=budget,
-        seed=seed,
-        progress=not as_json,
-    )
+    system = system_named(env, _parameters(param), horizon)
+    with _executor(workers, time_limit, retries) as executor:
+        result = learn(
+            system,
+            horizon,
+            features=features,
+            future=_future(future),
+            schedule=_schedule(schedule.value, ridge, threshold, feature_samples, reward_samples),
+            guarantee=guarantee.value,
+            delta=delta,
+            gap=gap,
+            norm=norm,
+            reward_range=reward_range,
+            budget=budget,
+            journal=journal,
+            workers=executor,
+            seed=seed,
+            progress=not as_json,
+        )
+    _show(result, system, save, plot, as_json=as_json)
+
+
+@app.command("resume")
+@reports_errors
+def resume_command(
+    file: Annotated[Path, typer.Argument(help="A journal that learn --journal began.")],
+    budget: Budget = None,
+    workers: Workers = None,
+    time_limit: TimeLimit = None,
+    retries: MostRetries = 4,
+    save: Save = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run where it was stopped or killed; what it recorded is not run again.
+
+    Exit codes as of learn.
+    """
+    _check_outputs(save, plot)
+    with Journal(file) as journal:
+        called = call_of(journal.configuration)
+    system = system_again(called.pop("system"), called["horizon"])
+    with _executor(workers, time_limit, retries) as executor:
+        result = learn(
+            system,
+            budget=budget,
+            journal=file,
+            workers=executor,
+            progress=not as_json,
+            **called,
+        )
+    _show(result, system, save, plot, as_json=as_json)
+
+
+def _show(
+    result: Result, system: System, save: Path | None, plot: Path | None, *, as_json: bool
+) -> None:
     if as_json:
         typer.echo(result.to_json())
     else:
@@ -144,10 +209,43 @@ def learn_command(
     raise typer.Exit(0 if result.certified else 1)
 
 
+def _executor(workers: str | None, time_limit: float | None, retries: int) -> Executor:
+    """Who runs the episodes, from the command line's words."""
+    if workers == "ray":
+        return RayCluster(time_limit=time_limit, retries=retries)
+    if workers is not None and workers.isdigit():
+        return Processes(int(workers), time_limit=time_limit, retries=retries)
+    if workers is not None:
+        raise InputError(
+            "workers is a number of processes, or ray",
+            got=repr(workers),
+            remedy="Write for example --workers 4.",
+        )
+    if time_limit is not None:
+        raise InputError(
+            "only workers can be stopped when an episode takes too long",
+            got=f"--time-limit {time_limit:g} without --workers",
+            remedy="Add --workers 1.",
+        )
+    return Serial(retries)
+
+
+@app.command("export")
+@reports_errors
+def export_command(
+    file: Annotated[Path, typer.Argument(help="A journal.")],
+    to: Annotated[Path, typer.Argument(help="A .csv or .parquet file to write.")],
+) -> None:
+    """Write the episodes of a journal as a table, one row for each step."""
+    with Journal(file) as journal:
+        rows = export(journal, to)
+    typer.echo(f"{rows} rows in {to}")
+
+
 @app.command("verify")
 @reports_errors
 def verify_command(
-    file: Annotated[Path, typer.Argument(help="A result that learn --save wrote.")],
+    file: Annotated[Path, typer.Argument(help="A result that learn --save wrote, or a journal.")],
     as_json: AsJson = False,
 ) -> None:
     """Derive a saved certificate again from its recorded readings, without the learner.
@@ -341,36 +439,6 @@ def _schedule(
             remedy="Give all three, or none to use a proved schedule.",
         )
     return Schedule(ridge, threshold, features, rewards)
-
-
-def _system(name: str, param: list[str] | None) -> System:
-    """A built-in problem by name, or what the user's own factory returns."""
-    parameters = _parameters(param)
-    if ":" not in name:
-        return make(name, **parameters)
-    module_name, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))  # so that a file of the current folder can be named
-    try:
-        build = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"the system {name!r} cannot be loaded",
-            got=str(error),
-            remedy="Name it as module:factory, with the module on the Python path or in this "
-            "folder.",
-        ) from error
-    finally:
-        sys.path.pop(0)
-    if not callable(build) and isinstance(build, System) and not parameters:
-        return build
-    try:
-        return cast(Any, build)(**parameters)
-    except TypeError as error:
-        raise InputError(
-            f"{name!r} cannot be called with these parameters",
-            got=str(error),
-            remedy="Name a factory and give its parameters as -p name=value.",
-        ) from error
 
 
 def _parameters(param: list[str] | None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Usage:
     reward_batches: int = 0  # reward means sampled
     episodes: int = 0
     steps: int = 0
+    pilot_episodes: int = 0  # of the above, those before the first request
+    pilot_steps: int = 0
     retries: int = 0  # episodes that failed and were run again; not counted above
     replaced: int = 0  # workers that died or hung
 

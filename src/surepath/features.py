@@ -16,6 +16,10 @@ FeatureFunction: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 """psi on a batch: observations [n, ...] to features [n, d]."""
 
 
+NAMES = ("auto", "onehot", "linear", "rbf", "matern")
+"""Features that can be had by name."""
+
+
 class Features(Protocol):
     """A feature map; its mean over a sample is an unbiased estimate of the embedding."""
 

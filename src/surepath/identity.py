@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
+from surepath.errors import InputError
+from surepath.features import NAMES
 from surepath.schedule import Schedule
 
 DEPTH = 3
@@ -25,6 +27,23 @@ def configuration(
         "features": describe(features),
         "schedule": schedule if isinstance(schedule, str) else asdict(schedule),
         **options,
+    }
+
+
+def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `learn` that a configuration stands for; `system` is what it says itself."""
+    features = configured["features"]
+    if features not in NAMES:
+        raise InputError(
+            "this run was begun from Python, with features that have no name",
+            got=str(features),
+            remedy="Continue it there: surepath.learn(..., features=the same, journal=path).",
+        )
+    schedule = configured["schedule"]
+    return {
+        **configured,
+        "schedule": schedule if isinstance(schedule, str) else Schedule(**schedule),
+        "reward_range": tuple(configured["reward_range"]),
     }
 
 

@@ -82,13 +82,20 @@ class Fault:
     error: str
 
 
+def is_journal(path: str | Path) -> bool:
+    """Whether the file is a database, and so no saved result."""
+    with Path(path).open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
 class Journal:
     """A journal that is open, and locked against others; a context manager."""
 
     def __init__(self, path: str | Path, configuration: Mapping[str, Any] | None = None) -> None:
         """Continue the journal at the path, or begin one with this configuration.
 
-        A journal of another configuration is refused; without one, the file must exist.
+        A journal of another configuration is refused. Without one, the file must exist, and is
+        only read.
         """
         self.path = Path(path)
         fresh = not self.path.exists() or self.path.stat().st_size == 0
@@ -105,13 +112,19 @@ class Journal:
                 remedy=f"Create {self.path.parent}, or write elsewhere.",
             )
         with self._explained():
-            self._database = sqlite3.connect(self.path, isolation_level=None, timeout=0.2)
+            place = self.path.resolve().as_uri() + ("?mode=ro" if configuration is None else "")
+            self._database = sqlite3.connect(place, uri=True, isolation_level=None, timeout=0.2)
         try:
-            with self._explained():
+            if configuration is not None:
                 self._lock()
-            known = self._check_format()
-            if not known:
-                self._create(configuration or {})
+                if not self._check_format():
+                    self._create(configuration)
+            elif not self._check_format():
+                raise JournalError(
+                    f"{self.path} is not a journal",
+                    got="an empty database",
+                    remedy="Give another path.",
+                )
             self._check()
             if configuration is not None:
                 self._compare(configuration)
@@ -123,9 +136,11 @@ class Journal:
 
     def _lock(self) -> None:
         """Keep others out, for as long as the file is open or the process lives."""
-        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        self._database.execute("BEGIN IMMEDIATE")
-        self._database.execute("COMMIT")
+        with self._explained():
+            self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute("COMMIT")
 
     def _check_format(self) -> bool:
         """Whether the file is a journal already; refuses what is neither that nor empty."""
@@ -162,7 +177,6 @@ class Journal:
     def _check(self) -> None:
         """That SQLite finds the file whole, and every row is as it was written."""
         with self._explained():
-            self._database.execute("PRAGMA synchronous = FULL")
             (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise sqlite3.DatabaseError(found)

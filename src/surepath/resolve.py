@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoder, Encoding, encoding_of, numbers
 from surepath.embedding import KernelMap
 from surepath.errors import InputError
-from surepath.features import Approximated, Custom, Features, Linear, OneHot, checked_rows
+from surepath.features import NAMES, Approximated, Custom, Features, Linear, OneHot, checked_rows
 from surepath.gain import kernel_expansion_bound
 from surepath.kernels import (
     FourierFeatures,
@@ -48,7 +48,6 @@ IMAGE_COMPONENTS = 12
 IMAGES = 1000
 """Images of the pilot that a projection is fitted on, and that are projected at once."""
 
-NAMES = ("auto", "onehot", "linear", "rbf", "matern")
 KERNELS = ("rbf", "matern")
 APPROXIMATIONS = ("exact", "nystroem", "fourier")
 

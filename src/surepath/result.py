@@ -114,7 +114,7 @@ def load(path: str | Path) -> Result:
             got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
             remedy="Give a file that result.save(path) of this version wrote.",
         )
-    return _from_dict(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
+    return result_of(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
 
 
 def _no_constant(name: str) -> None:
@@ -122,7 +122,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _from_dict(data: dict[str, Any]) -> Result:
+def result_of(data: dict[str, Any]) -> Result:
+    """The result that was saved as this."""
     certificate: dict[str, Any] = {**data["certificate"], "schema": SCHEMA}
     for name in ("assumptions", "notes", "doubts"):
         certificate[name] = tuple(certificate.get(name, ()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
+from surepath.adapters.gym import as_system, is_gym
 from surepath.agree import GUARANTEES, size_of, terms_of
 from surepath.certificate import Sources
 from surepath.embedding import COVARIANCE_LIMIT, KernelMap
@@ -15,6 +16,7 @@ from surepath.errors import InputError
 from surepath.features import Features
 from surepath.judge import Terms
 from surepath.pilot import Pilot, draw_pilot
+from surepath.problems import make, problems
 from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
 from surepath.ranks import FutureChoice, choose_future
@@ -198,13 +200,17 @@ def _adaptive_plan(call: Call, psi: Resolved, future: int) -> Held:
 
 
 def _system(env: object, horizon: int | None) -> tuple[System, int]:
+    if isinstance(env, str) and env in problems():
+        env = make(env)
+    if not isinstance(env, System) and is_gym(env):
+        env = as_system(env, horizon)
     if isinstance(env, type) or not isinstance(env, System):
         called = f" Perhaps you meant {env.__name__}(...)." if isinstance(env, type) else ""
         raise InputError(
             "env must be a system: horizon, n_actions and rollout(actions, n, rng)",
             got=repr(env),
-            remedy="Pass a problem from surepath.make(name), or an object with those members."
-            + called,
+            remedy="Pass a problem from surepath.make(name), a Gymnasium environment, or an object "
+            "with those members." + called,
         )
     whole("n_actions", env.n_actions, least=1)
     longest = whole("the system's horizon", env.horizon, least=1)

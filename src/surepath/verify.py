@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from surepath.automaton import Automaton, Shape
 from surepath.certificate import Certificate
 from surepath.conclude import conclude, interval, remarks
 from surepath.errors import InputError
+from surepath.journal import Journal, is_journal
 from surepath.judge import Judgement, Terms, judge
 from surepath.record import trie_of, walk
-from surepath.result import Result, load
+from surepath.reread import reread
+from surepath.result import Result, load, result_of
 from surepath.system import FloatArray
 from surepath.trie import Node
 from surepath.validate import between
@@ -38,8 +40,27 @@ class Verification:
 
 
 def verify(path: str | Path) -> Verification:
-    """Derive the certificate of a saved result again from its recorded readings."""
-    result = load(path)
+    """Derive the certificate of a result again from its recorded readings.
+
+    Of a journal, the readings themselves are first derived again from the episodes.
+    """
+    if not is_journal(path):
+        return _verified(load(path), path)
+    with Journal(path) as journal:
+        said = journal.get("result")
+        if said is None:
+            raise InputError(
+                f"the run of {path} has not ended",
+                got=f"{journal.count()[0]} episodes and no result",
+                remedy=f"Go on with it first: surepath resume {path}",
+            )
+        result = result_of(said)
+        found = _verified(result, path)
+        differences = found.differences + reread(journal, result)
+    return replace(found, agrees=not differences, differences=differences)
+
+
+def _verified(result: Result, path: str | Path) -> Verification:
     claimed = result.certificate
     if claimed.terms is None or result.record is None:
         raise InputError(
@@ -89,7 +110,11 @@ def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
 def _cost(root: Node, result: Result) -> tuple[str, ...]:
     """Where the cost is not what the readings show: every episode reads the start."""
     steps = sum(node.count for node in walk(root))
-    shown = (("episodes", result.episodes, root.count), ("steps", result.steps, steps))
+    episodes = result.episodes - result.usage.pilot_episodes
+    shown = (
+        ("episodes", episodes, root.count),
+        ("steps", result.steps - result.usage.pilot_steps, steps),
+    )
     return tuple(
         f"the file says {claimed} {name}, its readings show {read}"
         for name, claimed, read in shown

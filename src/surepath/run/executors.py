@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from surepath.errors import EpisodeError, InputError
 from surepath.evidence import shorten
@@ -54,6 +54,10 @@ class Executor(Protocol):
 
     def close(self) -> None: ...
 
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *raised: object) -> None: ...
+
 
 class Serial:
     """Runs everything here, one after the other."""
@@ -76,6 +80,12 @@ class Serial:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
 
 
 def refuse(report: Report) -> None:

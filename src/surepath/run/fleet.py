@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Self
 
 import cloudpickle  # pyright: ignore[reportMissingTypeStubs]
 
@@ -99,7 +100,7 @@ class Fleet(ABC):
     def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         """Those that have something to say, or died; none when the time is up."""
 
-    def __enter__(self) -> Fleet:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
