@@ -30,12 +30,17 @@ class WorkerDiedError(Exception):
 
 
 class Worker(ABC):
+    """Builds its system first, and says so with a report that nobody asked for."""
+
     @abstractmethod
     def send(self, unit: Unit) -> None: ...
 
     @abstractmethod
     def receive(self) -> Report:
-        """What came of the unit, once there is something; WorkerDiedError when there never will."""
+        """What came of the unit, once there is something; WorkerDiedError when there never will.
+
+        The first one is empty: it says that the system is there.
+        """
 
     @abstractmethod
     def stop(self) -> None:
@@ -91,6 +96,8 @@ class Fleet(ABC):
         self._system: System | None = None
         self._payload = b""
         self._workers: list[Worker] = []
+        self._starting: set[Worker] = set()  # those that build their system
+        self._stillborn = 0  # workers that died of that, one after the other
 
     @abstractmethod
     def _start(self, payload: bytes) -> Worker:
@@ -107,9 +114,14 @@ class Fleet(ABC):
         self.close()
 
     def close(self) -> None:
+        self._dismiss()
+
+    def _dismiss(self) -> None:
         for worker in self._workers:
             worker.stop()
         self._workers, self._system = [], None
+        self._starting.clear()
+        self._stillborn = 0
 
     def run(self, system: System, units: Iterable[Unit]) -> Iterator[Report]:
         self._hire(system)
@@ -120,6 +132,9 @@ class Fleet(ABC):
                 queue.wake()
                 self._hand_out(queue, busy)
                 for worker in self._listen(busy, self._patience(queue, busy)):
+                    if worker in self._starting:
+                        self._welcome(worker)
+                        continue
                     report = self._hear(worker, busy.pop(worker)[0], queue)
                     if report is not None:
                         yield report
@@ -138,15 +153,40 @@ class Fleet(ABC):
 
     def _hire(self, system: System) -> None:
         if self._system is not system:
-            self.close()
+            self._dismiss()
             self._payload = packed(system)
             self._system = system
         while len(self._workers) < self.size:
-            self._workers.append(self._start(self._payload))
+            self._workers.append(self._new())
+
+    def _new(self) -> Worker:
+        worker = self._start(self._payload)
+        self._starting.add(worker)
+        return worker
+
+    def _welcome(self, worker: Worker) -> None:
+        """Hear whether a new worker has its system; another one is started where it has not."""
+        self._starting.remove(worker)
+        try:
+            worker.receive()
+        except WorkerDiedError as death:
+            self._stillborn += 1
+            if self._stillborn > self.retries.most:
+                self._dismiss()
+                raise EpisodeError(
+                    f"workers died {self._stillborn} times while they were starting",
+                    got=str(death),
+                    remedy="What was recorded before is kept. A script that starts workers must do "
+                    'so under if __name__ == "__main__", and every worker must be able to build '
+                    "the system.",
+                ) from death
+            self._replace(worker)
+        else:
+            self._stillborn = 0
 
     def _hand_out(self, queue: _Queue, busy: dict[Worker, tuple[Unit, float]]) -> None:
         most = 1 if self.time_limit is not None else LARGEST_UNIT
-        for worker in [w for w in self._workers if w not in busy]:
+        for worker in [w for w in self._workers if w not in busy and w not in self._starting]:
             if not queue.ready:
                 return
             unit = queue.take(self.size, most)
@@ -155,17 +195,18 @@ class Fleet(ABC):
             worker.send(unit)
 
     def _listen(self, busy: dict[Worker, tuple[Unit, float]], seconds: float) -> Sequence[Worker]:
-        if busy:
-            return self._ready(list(busy), seconds)
+        spoken_to = [*busy, *self._starting]
+        if spoken_to:
+            return self._ready(spoken_to, seconds)
         time.sleep(seconds)  # all that is left has failed, and waits for its next attempt
         return ()
 
     def _patience(self, queue: _Queue, busy: dict[Worker, tuple[Unit, float]]) -> float:
         """Seconds until something has to be done even if no worker speaks."""
         moments = [end for _, end in busy.values()]
-        if queue.later and len(busy) < len(self._workers):
+        if queue.later and len(busy) + len(self._starting) < len(self._workers):
             moments.append(queue.later[0][0])
-        return max(0.0, min(moments) - time.monotonic())
+        return max(0.0, min(moments, default=math.inf) - time.monotonic())
 
     def _hear(self, worker: Worker, unit: Unit, queue: _Queue) -> Report | None:
         try:
@@ -176,8 +217,7 @@ class Fleet(ABC):
                 raise EpisodeError(
                     f"workers died {unit.deaths + 1} times of the same episodes",
                     got=f"{death} ({unit}, actions {shorten(unit.request.actions)})",
-                    remedy="What was recorded before is kept. Try the actions in one process. A "
-                    'script that starts workers must do so under if __name__ == "__main__".',
+                    remedy="What was recorded before is kept. Try the actions in one process.",
                 ) from death
             queue.ready.appendleft(replace(unit, deaths=unit.deaths + 1))
             return None
@@ -192,7 +232,7 @@ class Fleet(ABC):
     def _replace(self, worker: Worker) -> None:
         worker.stop()
         self.replaced += 1
-        self._workers[self._workers.index(worker)] = self._start(self._payload)
+        self._workers[self._workers.index(worker)] = self._new()
 
 
 def packed(system: System) -> bytes:

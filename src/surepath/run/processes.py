@@ -12,7 +12,7 @@ from typing import cast
 
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Failure, Report, Unit, describe, perform
+from surepath.run.work import Report, Unit, describe, perform
 from surepath.system import System
 
 
@@ -37,40 +37,48 @@ class _Process(Worker):
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, payload), daemon=True)
-        self._process.start()
+        # A pipe to a worker that died says so when it is read, here and in `send`.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.start()
         theirs.close()
 
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
     def send(self, unit: Unit) -> None:
-        # A pipe to a worker that died says so when it is read.
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             self.pipe.send(unit)
 
     def receive(self) -> Report:
         try:
-            return self.pipe.recv()
-        except (EOFError, ConnectionResetError) as error:
+            answer: Report | str = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            if self.pid is None:
+                raise WorkerDiedError("it ended before it took the system") from error
             self._process.join()
             raise WorkerDiedError(f"exit code {self._process.exitcode}") from error
+        if isinstance(answer, str):
+            raise WorkerDiedError(answer)
+        return answer
 
     def stop(self) -> None:
-        self._process.kill()
-        self._process.join()
+        if self.pid is not None:
+            self._process.kill()
+            self._process.join()
         self.pipe.close()
 
 
 def serve(pipe: Connection, payload: bytes) -> None:
     """Run units until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked decides when to stop
-    system: System | None = None
-    while True:
+    with contextlib.suppress(EOFError, OSError):  # nobody is there
         try:
-            unit: Unit = pipe.recv()
-        except EOFError:
-            return
-        try:
-            system = system or cast(System, pickle.loads(payload))
+            system = cast(System, pickle.loads(payload))
         except Exception as error:  # the user's own code runs here
-            report = Report(failed=[Failure(unit, f"no system here: {describe(error)}")])
-        else:
-            report = perform(system, unit, SLICE)
-        pipe.send(report)
+            pipe.send(f"the system cannot be built here: {describe(error)}")
+            return
+        pipe.send(Report())
+        while True:
+            unit: Unit = pipe.recv()
+            pipe.send(perform(system, unit, SLICE))

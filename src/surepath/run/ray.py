@@ -67,6 +67,9 @@ class _Actor:
     def __init__(self, payload: bytes) -> None:
         self._system: System = pickle.loads(payload)
 
+    def greet(self) -> Report:
+        return Report()
+
     def perform(self, unit: Unit) -> Report:
         return perform(self._system, unit, SLICE)
 
@@ -74,7 +77,7 @@ class _Actor:
 class _RayWorker(Worker):
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray, self._actor = ray, actor
-        self.answer: Any = None
+        self.answer: Any = actor.greet.remote()
 
     def send(self, unit: Unit) -> None:
         self.answer = self._actor.perform.remote(unit)

@@ -123,9 +123,16 @@ def _one_by_one(system: Episodic, unit: Unit, seconds: float, report: Report) ->
 
     def keep(stop: int) -> None:
         """The episodes that came since something failed."""
-        if plays:
-            report.done.append((unit.part(stop - len(plays), stop), system.gather(actions, plays)))
-            plays.clear()
+        if not plays:
+            return
+        part = unit.part(stop - len(plays), stop)
+        try:
+            report.done.append((part, system.gather(actions, plays)))
+        except InputError:
+            raise
+        except Exception as error:  # as in `perform`
+            report.failed.append(Failure(part, describe(error)))
+        plays.clear()
 
     for position, seed in enumerate(seeds_of(unit)):
         try:
