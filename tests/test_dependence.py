@@ -173,3 +173,14 @@ def test_a_run_on_a_deterministic_system_raises_none() -> None:
         problem = surepath.make("tabular", horizon=3, states=3, observations=4, gap=0.2, seed=seed)
         result = surepath.learn(Raw(problem), seed=seed)
         assert result.certificate.doubts == ()
+
+
+def test_constant_features_say_nothing_however_they_are_rounded() -> None:
+    """Their mean differs from them in the last digit, which must not pass for a signal."""
+    rng = np.random.default_rng(0)
+    found = Dependence(Linear(6))
+    for _ in range(40):
+        rows = np.full((32, 2, 6), 2 / 3000)
+        rows[:, :, 0] = rng.random((32, 2)) < 0.4
+        found.add(Episodes((0,), rows, np.zeros((32, 1))))
+    assert max(found.scores.values()) < 3.5

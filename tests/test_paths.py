@@ -53,7 +53,7 @@ class Case:
         self.machine = random_machine(rng, *sizes)
         # A few edges are far wider than the others.
         self.spreads = [0.3 * rng.random(layer.mean.shape) ** 4 for layer in self.machine.layers]
-        self.values = estimate(self.machine, 1.0)
+        self.values = estimate(self.machine, 1.0, 1.0)
         self.plan = best_path(self.machine, self.values)
         self.width, self.rule = width, rule
         guesses = [np.zeros(len(layer.members)) for layer in self.machine.layers]
@@ -94,7 +94,7 @@ SIZES = [(1, 3, 1), (2, 2, 2), (4, 3, 3), (5, 2, 4), (6, 2, 2)]
 def test_the_best_path_is_the_best_of_all(sizes: tuple[int, int, int]) -> None:
     for seed in range(20):
         machine = random_machine(np.random.default_rng(seed), *sizes)
-        values = estimate(machine, 1.0)
+        values = estimate(machine, 1.0, 1.0)
         means = {
             path: sum(machine.layers[h].mean[edge] for h, edge in enumerate(path))
             for path in paths_from(machine, 0, 0)
@@ -109,7 +109,7 @@ def test_the_best_path_is_the_best_of_all(sizes: tuple[int, int, int]) -> None:
 def test_the_best_path_ends_where_nothing_was_tried() -> None:
     machine = random_machine(np.random.default_rng(0), 3, 2, 2)
     machine.layers[1].count[:, 1] = 0
-    plan = best_path(machine, estimate(machine, 1.0))
+    plan = best_path(machine, estimate(machine, 1.0, 1.0))
     assert len(plan.edges) == 1
     assert plan.end == machine.layers[0].target[plan.edges[0]]
 
@@ -167,7 +167,7 @@ def test_a_wide_rival_is_not_hidden_by_a_good_one() -> None:
         target=np.full((2, 2), UNKNOWN),
     )
     spreads = [np.zeros((1, 2)), np.array([[0.0, 0.0], [0.01, 0.36]])]
-    values = estimate(machine, 1.0)
+    values = estimate(machine, 1.0, 1.0)
     plan = best_path(machine, values)
     found = challengers(
         machine, plan, values, spreads, [np.zeros(1), np.zeros(2)], np.sqrt, strictly
@@ -229,7 +229,7 @@ def test_a_state_that_was_only_predicted_ends_the_rival_there() -> None:
     )
     machine.layers[0].target[0, 1] = other
     machine.layers[0].mean[:] = [[0.9, 0.1]]
-    values = estimate(machine, 1.0)
+    values = estimate(machine, 1.0, 1.0)
     values.q[1][other] = [0.2, 0.5]
     plan = Path([(0, 0), *best_from(machine, values, 1, plan_state)], UNKNOWN)
     spreads = [np.full(part.mean.shape, 0.01) for part in machine.layers]
@@ -351,7 +351,7 @@ def test_sharpening_prefers_what_narrows_most() -> None:
     """The same number of steps and readings: whichever of the two is wider."""
     machine = random_machine(np.random.default_rng(0), 1, 2, 1)
     machine.layers[0].mean[:] = [[0.9, 0.1]]
-    values = estimate(machine, 1.0)
+    values = estimate(machine, 1.0, 1.0)
     plan = best_path(machine, values)
     for wide in (0, 1):
         spreads = [np.array([[0.01, 0.01]])]

@@ -26,6 +26,9 @@ SMALLEST_BATCH = 8
 FEWEST = 5
 """Readings that stand out, at least, in whatever is compared."""
 
+ROUNDING = 1e-12
+"""Relative error of centring."""
+
 WARNING, ALARM = 3.5, 5.0
 """Standard deviations from what independence gives: worth a remark, and no longer believed."""
 
@@ -63,12 +66,14 @@ class Dependence:
         rows = self._features.rows(episodes.observations[:, step])
         if step < len(episodes.actions):
             rows = np.column_stack([rows, episodes.rewards[:, step]])
-        rows = rows - rows.mean(axis=0)
+        mean = rows.mean(axis=0)
+        rows = rows - mean
         squares = (rows**2).sum(axis=0)
         # Chance meetings of rare events are not what the variance says: leave them out. The rest in
         # units of their own, so that none drowns the others.
         enough = squares**2 >= FEWEST * (rows**4).sum(axis=0)
-        keep = enough & (squares > 0)
+        # What a constant leaves when it is centred is rounding.
+        keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
         return rows[:, keep] / np.sqrt(squares[keep])
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,7 +113,9 @@ class Journal:
                 remedy=f"Create {self.path.parent}, or write elsewhere.",
             )
         with self._explained():
-            place = self.path.resolve().as_uri() + ("?mode=ro" if configuration is None else "")
+            place = self.path.resolve().as_uri() + (
+                self._only_read() if configuration is None else ""
+            )
             self._database = sqlite3.connect(place, uri=True, isolation_level=None, timeout=0.2)
         try:
             if configuration is not None:
@@ -133,6 +136,12 @@ class Journal:
             raise
 
     # ------------------------------------------------------------ opening
+
+    def _only_read(self) -> str:
+        """How SQLite is told so; its own locks need a file beside, which not every folder takes."""
+        closed = not self.path.with_name(self.path.name + "-wal").exists()
+        locked = os.access(self.path.resolve().parent, os.W_OK)
+        return "?immutable=1" if closed and not locked else "?mode=ro"
 
     def _lock(self) -> None:
         """Keep others out, for as long as the file is open or the process lives."""
@@ -210,7 +219,10 @@ class Journal:
             found = self._database.execute(
                 "SELECT value FROM meta WHERE key = ?", (key,)
             ).fetchone()
-        return None if found is None else json.loads(found[0])
+            try:
+                return None if found is None else json.loads(found[0])
+            except ValueError as error:
+                raise sqlite3.DatabaseError(f"the {key} cannot be read") from error
 
     def batch(self, number: int) -> list[Row]:
         """What was recorded of a batch."""
@@ -228,9 +240,10 @@ class Journal:
     def count(self) -> tuple[int, int]:
         """Episodes and faults recorded."""
         with self._explained():
-            (episodes,) = self._database.execute("SELECT sum(count) FROM readings").fetchone()
+            # Their sum may be more than SQLite's integers hold.
+            episodes = sum(n for (n,) in self._database.execute("SELECT count FROM readings"))
             (faults,) = self._database.execute("SELECT count(*) FROM faults").fetchone()
-        return episodes or 0, faults
+        return episodes, faults
 
     # ------------------------------------------------------------ writing
 
@@ -239,8 +252,10 @@ class Journal:
             self._set(key, value)
 
     def add(self, rows: Sequence[Row], faults: Sequence[Fault] = ()) -> None:
-        """Record all of these, or none."""
+        """Record all of these, or none. A result of less than all is one no more."""
         with self._transaction():
+            if rows:
+                self._database.execute("DELETE FROM meta WHERE key = 'result'")
             self._database.executemany(
                 f"INSERT INTO readings ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [_encode(row) for row in rows],
@@ -318,7 +333,18 @@ _COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksu
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(value, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know, in its terms."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise JournalError(
+        "a journal holds numbers, texts, lists and dictionaries of them",
+        got=f"{type(value).__name__} {value!r}",
+        remedy="Describe the system with such data in its `identity`.",
+    )
 
 
 def _encode(row: Row) -> tuple[Any, ...]:
@@ -352,7 +378,7 @@ def _check_sum(row: Sequence[Any]) -> None:
 
 def _arrays(readings: Readings) -> dict[str, NDArray[Any]]:
     if isinstance(readings, Episodes):
-        if readings.observations.dtype.hasobject:
+        if readings.observations.dtype.hasobject or readings.observations.dtype.names:
             raise JournalError(
                 "a journal holds arrays of numbers",
                 got=f"observations of type {readings.observations.dtype}",
@@ -380,7 +406,7 @@ def _row(row: Sequence[Any]) -> Row:
         dtype = np.dtype(kind_of)
         size = dtype.itemsize * math.prod(shape)
         part = np.frombuffer(data, dtype, count=math.prod(shape), offset=offset)
-        arrays[name] = part.reshape(shape)
+        arrays[name] = part.reshape(shape).copy()  # as it was: it can be written to
         offset += size
     played = tuple(json.loads(actions))
     if kind == "episodes":

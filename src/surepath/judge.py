@@ -123,7 +123,7 @@ def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement | 
         machine = derive(root, terms.shape, pool=widths.pools, keep=None if widths.pools else keep)
         if missing(machine, 1):
             return machine
-        values = estimate(machine, terms.reward_range[1])
+        values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
         plan = best_path(machine, values)
         stands = widths.pools or plan.actions == keep
         if stands or tries == terms.shape.horizon:

@@ -47,8 +47,11 @@ class Values:
         return self.q[level].max(axis=1)
 
 
-def estimate(machine: Automaton, most: float) -> Values:
-    """By backward induction; where nothing can be predicted, `most` a level that is left."""
+def estimate(machine: Automaton, most: float, span: float) -> Values:
+    """By backward induction; where nothing can be predicted, `most` a level that is left.
+
+    span: range of one reward.
+    """
     q, variance = list[FloatArray](), list[FloatArray]()
     for level in range(machine.horizon - 1, -1, -1):
         layer = machine.layers[level]
@@ -60,7 +63,7 @@ def estimate(machine: Automaton, most: float) -> Values:
         if not known.all():
             values[~known] = most * (machine.horizon - level)
             if layer.points is not None and known.sum() >= LEAST_POINTS:
-                found = _predict(layer.points[known], values[known], layer.points[~known])
+                found = _predict(layer.points[known], values[known], layer.points[~known], span)
                 inside = np.flatnonzero(~known)[found.inside]
                 values[inside], errors[inside] = found.values, found.variance
         q.append(values)
@@ -74,7 +77,7 @@ class _Predicted(NamedTuple):
     variance: FloatArray  # [k], of their errors
 
 
-def _predict(points: FloatArray, values: FloatArray, others: FloatArray) -> _Predicted:
+def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: float) -> _Predicted:
     """What the points say of the others.
 
     Nothing is said of a direction in which there is no point: as far from the rest as the farthest
@@ -87,7 +90,11 @@ def _predict(points: FloatArray, values: FloatArray, others: FloatArray) -> _Pre
     fits = [_fit(x @ x.T, values, ridge) for ridge in (RIDGES * size).tolist()]
     ridge, inverse, missed = min(fits, key=lambda fit: float((fit[2] ** 2).mean()))
     left_out = 1 / np.diag(inverse)  # squared distance of each point from the others
-    scale = float((missed**2 / left_out[:, None]).mean())
+    # That no state was missed so far does not say that none ever will: as in Laplace's rule of
+    # succession, one more is counted as missed, by a whole reward at a usual distance. Otherwise
+    # a dozen states that all pay nothing would promise that no state pays.
+    errors = (missed**2 / left_out[:, None]).mean(axis=1)
+    scale = float(errors.sum() + span**2 / size) / (len(points) + 1)
     cross = z @ x.T
     distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
     spans = float(np.median(left_out)) <= SPANNED * size + ridge

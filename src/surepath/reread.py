@@ -30,7 +30,10 @@ def reread(journal: Journal, result: Result) -> tuple[str, ...]:
     assert result.record is not None
     told = {node.prefix: node for node in walk(trie_of(result.record))}
     symbols = terms.shape.dimension if terms.shape.symbols else None
-    found = _pooled(journal.rows(), terms.shape.horizon, symbols)
+    try:
+        found = _pooled(journal.rows(), terms.shape.horizon, symbols)
+    except (LookupError, ValueError) as error:
+        return (f"the episodes are not of this system: {error}",)
     differences = [
         f"the episodes do not show what is recorded of prefix {prefix}"
         for prefix in sorted(told.keys() | found.keys())

@@ -121,7 +121,6 @@ class Fleet(ABC):
             worker.stop()
         self._workers, self._system = [], None
         self._starting.clear()
-        self._stillborn = 0
 
     def run(self, system: System, units: Iterable[Unit]) -> Iterator[Report]:
         self._hire(system)
@@ -156,6 +155,7 @@ class Fleet(ABC):
             self._dismiss()
             self._payload = packed(system)
             self._system = system
+        self._stillborn = 0
         while len(self._workers) < self.size:
             self._workers.append(self._new())
 
@@ -172,7 +172,8 @@ class Fleet(ABC):
         except WorkerDiedError as death:
             self._stillborn += 1
             if self._stillborn > self.retries.most:
-                self._dismiss()
+                worker.stop()
+                self._workers.remove(worker)
                 raise EpisodeError(
                     f"workers died {self._stillborn} times while they were starting",
                     got=str(death),

@@ -50,7 +50,7 @@ class Runner:
         """The readings of every request of a batch, in their order."""
         found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
         for row in self._journal.batch(batch) if self._journal else ():
-            self._check_place(row, requests)
+            self._check_place(row, requests, found)
             found[row.request].append((row.first, row.readings))
         missing = [
             unit
@@ -72,14 +72,22 @@ class Runner:
         pairs = zip(requests, found, strict=True)
         return [joined(request.actions, parts) for request, parts in pairs]
 
-    def _check_place(self, row: Row, requests: Sequence[Request]) -> None:
+    def _check_place(
+        self,
+        row: Row,
+        requests: Sequence[Request],
+        found: Sequence[Sequence[tuple[int, Readings]]],
+    ) -> None:
+        """That the row answers a request, and comes after what was found of it before."""
         fits = row.request < len(requests)
         if fits:
             request = requests[row.request]
+            before = found[row.request]
+            start = before[-1][0] + before[-1][1].count if before else 0
             stop = row.first + row.readings.count
-            fits = request.actions == row.readings.actions and stop <= request.count
+            fits = request.actions == row.readings.actions and start <= row.first
+            fits = fits and stop <= request.count
         if not fits:
-            assert self._journal is not None  # that is where the row comes from
             raise JournalError(
                 "the journal does not fit this run",
                 got=f"{row.readings.count} episodes of {row.readings.actions} in batch "

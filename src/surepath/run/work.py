@@ -176,12 +176,13 @@ def _at_once(system: System, unit: Unit) -> Readings:
 def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
     """The readings of one request from those of its parts, by the number of their first episode."""
     readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
-    if len(readings) == 1:
+    if len(readings) == 1 and not isinstance(readings[0], Episodes):
         return readings[0]
+    # In one order in memory, as they are in a journal: sums depend on it in their last digit.
     return Episodes(
         actions,
-        np.concatenate([part.observations for part in _episodes(readings)]),
-        np.concatenate([part.rewards for part in _episodes(readings)]),
+        np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
+        np.ascontiguousarray(np.concatenate([part.rewards for part in _episodes(readings)])),
     )
 
 
