@@ -25,7 +25,7 @@ from surepath.dependence import Dependence
 from surepath.embedding import CloudEmbedding
 from surepath.features import Features
 from surepath.judge import Doubt, Judgement, Terms, judge
-from surepath.paths import Challenger, cover, missing, sharpen
+from surepath.paths import Challenger, cover, missing, reach, sharpen
 from surepath.system import Actions, Episodes, Request
 from surepath.trie import Node
 
@@ -34,6 +34,9 @@ FIRST = 8
 
 GROWTH = (0.1, 0.4)
 """Least and most by which the readings behind an open question grow at a time."""
+
+AT_ONCE = 0.25
+"""States that are expanded together, as a share of those of their level that were before."""
 
 FEWEST = 4
 """Episodes below which a request is not worth its while."""
@@ -110,7 +113,7 @@ class Adaptive(Asking):
             return _merged(cover(machine, FIRST, self._rng))
         assert isinstance(judged, Judgement)
         if len(judged.plan.edges) < self.horizon:
-            return _merged(self._expand(machine, len(judged.plan.edges), judged.plan.end))
+            return _merged(self._explore(judged))
         wanted = list[tuple[Actions, int]]()
         for rival in judged.open:
             wanted += self._tell_apart(judged, rival)
@@ -133,6 +136,22 @@ class Adaptive(Asking):
             if level:
                 ends = judged.machine.layers[level - 1].target
                 self.usage.covered[level] = int((ends >= 0).sum()) - expanded
+
+    def _explore(self, judged: Judgement) -> list[tuple[Actions, int]]:
+        """Expand where the best path ends, and a few states that promise as much."""
+        machine, level = judged.machine, len(judged.plan.edges)
+        expanded = machine.layers[level].expanded
+        promise = reach(machine)[level] + judged.values.best(level)
+        as_good = promise >= promise[judged.plan.end] - self.terms.resolution
+        order = np.argsort(-promise, kind="stable")
+        others = [int(state) for state in order if as_good[state] and not expanded[state]]
+        most = max(1, int(AT_ONCE * expanded.sum()))
+        chosen = dict.fromkeys([judged.plan.end, *others])
+        return [
+            request
+            for state in list(chosen)[:most]
+            for request in self._expand(machine, level, state)
+        ]
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
         prefix = machine.layers[level].prefixes[state]

@@ -29,6 +29,9 @@ Edge: TypeAlias = tuple[int, int]
 
 UNKNOWN = -1
 
+SEVERAL = 2**20
+"""Numbers that are compared at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
@@ -206,14 +209,19 @@ def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> 
             labels[i] = len(pools)
             pools = np.concatenate([pools, samples[i : i + 1]])
     # Once more, now that each state is known by all its samples.
-    for i in order:
-        rest = pools.copy()
-        rest[labels[i]] -= samples[i]
-        odds = comparison.log_odds(rest, samples[i])
-        if odds.max() > max(odds[labels[i]], 0):
-            labels[i] = odds.argmax()
-            rest[labels[i]] += samples[i]
-            pools = rest
+    left = np.array(order, dtype=np.int64)
+    while len(left):
+        odds = _log_odds(pools, labels[left], samples[left], comparison)
+        own = odds[np.arange(len(left)), labels[left]]
+        misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
+        if not len(misplaced):
+            break
+        first = int(misplaced[0])
+        i = left[first]
+        pools[labels[i]] -= samples[i]
+        labels[i] = odds[first].argmax()
+        pools[labels[i]] += samples[i]
+        left = left[first + 1 :]
     return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
 
 
@@ -221,13 +229,27 @@ def _odds(samples: FloatArray, labels: IntArray, comparison: Comparison) -> Floa
     """Log-odds of each sample's label against the other states and against one of its own."""
     n_states = int(labels.max(initial=-1)) + 1
     pools = np.array([samples[labels == label].sum(axis=0) for label in range(n_states)])
-    against = np.full((len(samples), n_states + 1), np.inf)
-    for i, label in enumerate(labels):
-        rest = pools.copy()
-        rest[label] -= samples[i]
-        odds = comparison.log_odds(rest, samples[i])  # 0 where nothing but the sample is left
-        against[i, :-1] = odds[label] - odds
-        against[i, label] = np.inf
-        if rest[label].any():
-            against[i, -1] = odds[label]
+    odds = _log_odds(pools, labels, samples, comparison)
+    places = np.arange(len(samples))
+    own = odds[places, labels]
+    alone = ~(pools[labels] - samples).any(axis=(1, 2))
+    against = np.column_stack([own[:, None] - odds, np.where(alone, np.inf, own)])
+    against[places, labels] = np.inf
     return against
+
+
+def _log_odds(
+    pools: FloatArray, labels: IntArray, samples: FloatArray, comparison: Comparison
+) -> FloatArray:
+    """Log-odds of each sample being from each state, which is known without it: [G, S].
+
+    0 where nothing but the sample is known of a state.
+    """
+    odds = np.empty((len(samples), len(pools)))
+    several = max(1, SEVERAL // pools.size)
+    for start in range(0, len(samples), several):
+        part = slice(start, start + several)
+        odds[part] = comparison.log_odds(pools[None], samples[part, None])
+    rest = pools[labels] - samples
+    odds[np.arange(len(labels)), labels] = comparison.log_odds(rest, samples)
+    return odds

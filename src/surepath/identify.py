@@ -73,14 +73,12 @@ class Vectors:
         effective = n * m / np.maximum(n + m, 1)
         apart = one[..., 1:] / np.maximum(n, 1)[..., None]
         apart = apart - other[..., 1:] / np.maximum(m, 1)[..., None]
-        distance = effective * (apart**2).sum(axis=-1)
-        by_scale = list[FloatArray]()
-        for scale in SCALES:
-            growth = scale * effective
-            lean = np.log1p(growth) * apart.shape[-1]
-            by_scale.append(((lean - distance * growth / (1 + growth)) / 2).sum(axis=-1))
+        distance = effective * np.einsum("...d,...d->...", apart, apart)
+        growth = np.multiply.outer(SCALES, effective)
+        lean = np.log1p(growth) * apart.shape[-1]
+        by_scale = ((lean - distance * growth / (1 + growth)) / 2).sum(axis=-1)
         # "Different" is a mixture over the scales: its likelihoods are averaged.
-        return -np.logaddexp.reduce(-np.array(by_scale), axis=0) + math.log(len(SCALES))
+        return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(SCALES))
 
 
 Windows: TypeAlias = Sequence[Sequence[Cloud | None]]
@@ -114,12 +112,14 @@ def _noise_root(clouds: Sequence[Cloud]) -> FloatArray:
     dimension = len(clouds[0].total)
     freedom = sum(cloud.count - 1 for cloud in clouds)
     scatter = np.zeros((dimension, dimension))
+    variances = np.zeros(dimension)
     for cloud in clouds:
         mean = cloud.value
         if cloud.squares.ndim == 1:
-            scatter += np.diag(cloud.squares - cloud.count * mean**2)
+            variances += cloud.squares - cloud.count * mean**2
         else:
             scatter += cloud.squares - cloud.count * np.outer(mean, mean)
+    scatter += np.diag(variances)
     # While there are few readings the off-diagonal part is mostly noise itself: shrink it, as if
     # as many more readings as dimensions had shown the diagonal alone.
     squares = np.mean([cloud.value**2 for cloud in clouds], axis=0)
