@@ -122,7 +122,10 @@ class Adaptive(Asking):
         if judged.conflict is not None:
             wanted += [(odd, max(FEWEST, count)) for odd, count in judged.conflict.short]
         if not (wanted or judged.settled):
-            wanted.append((judged.plan.actions, FIRST))  # two plans take turns: read on
+            # Two plans take turns, each the best as long as the other's nodes stand for their
+            # states: what tells their nodes apart are readings of both.
+            turns = dict.fromkeys([judged.plan.actions, judged.kept or judged.plan.actions])
+            wanted += [self._more(plan) for plan in turns]
         return _merged(wanted)
 
     def _note(self, judged: Judgement) -> None:
@@ -174,6 +177,14 @@ class Adaptive(Asking):
         state, action = doubt.read
         actions = (*machine.layers[doubt.level].prefixes[state], action)
         return actions, max(FEWEST, math.ceil(GROWTH[1] * doubt.count))
+
+    def _more(self, actions: Actions) -> tuple[Actions, int]:
+        """A share more readings of a sequence than it has."""
+        node, count = self.root, self.root.count
+        for action in actions:
+            node = node.children[action]  # a plan was read to its end
+            count = min(count, node.rewards.count)
+        return actions, max(FIRST, math.ceil(GROWTH[1] * count))
 
     def status(self) -> dict[str, str]:
         judged = self.judgement

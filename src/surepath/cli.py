@@ -381,6 +381,9 @@ def bound_command(
 @reports_errors
 def bench_command(
     suite: Annotated[str, typer.Argument(help="Which suite to run.")],
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run this part of the suite alone; repeatable.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a benchmark suite and print its tables."""
@@ -390,7 +393,13 @@ def bench_command(
             got=repr(suite),
             remedy=nearest(suite, benches.SUITES),
         )
-    report = benches.SUITES[suite]()
+    if only and suite not in benches.PARTS:
+        raise InputError(
+            f"the suite {suite!r} has no parts",
+            got=f"--only {only[0]}",
+            remedy="Run the whole suite.",
+        )
+    report = benches.PARTS[suite](only) if only else benches.SUITES[suite]()
     if as_json:
         typer.echo(json.dumps(report.to_dict()))
     else:

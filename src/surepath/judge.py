@@ -89,7 +89,8 @@ class Judgement:
     conflict: Conflict | None  # prefixes of one state that go on differently
     value: float  # estimate of the plan's value
     width: float  # of that estimate
-    stands: bool  # whether the nodes of the plan stand for themselves, where that is needed
+    kept: Actions | None  # the sequence whose nodes stand for themselves, where that is needed
+    stands: bool  # whether that is the plan
 
     @property
     def open(self) -> list[Challenger]:
@@ -127,7 +128,7 @@ def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement | 
         plan = best_path(machine, values)
         stands = widths.pools or plan.actions == keep
         if stands or tries == terms.shape.horizon:
-            return _judged(machine, values, plan, widths, terms, stands=stands)
+            return _judged(machine, values, plan, widths, terms, keep, stands=stands)
         keep = plan.actions
         tries += 1
 
@@ -138,6 +139,7 @@ def _judged(
     plan: Path,
     widths: Guarantee,
     terms: Terms,
+    keep: Actions | None,
     *,
     stands: bool,
 ) -> Judgement:
@@ -161,6 +163,7 @@ def _judged(
         conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
         value=float(values.best(0)[0]),
         width=width,
+        kept=None if widths.pools else keep,
         stands=whole and stands,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from surepath.bench.adaptive import adaptive
 from surepath.bench.constants import constants
@@ -18,3 +18,6 @@ SUITES: Mapping[str, Callable[[], Report]] = {
     "gain": gain,
     "adaptive": adaptive,
 }
+
+PARTS: Mapping[str, Callable[[Collection[str]], Report]] = {"adaptive": adaptive}
+"""Suites of which single parts can be run."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -53,9 +54,16 @@ def _text(cell: Cell) -> str:
     return str(cell)
 
 
-def tracked(runs: Sequence[T], title: str) -> Iterable[T]:
-    """The runs one by one, with a bar on standard error."""
-    return track(runs, title, console=Console(stderr=True), transient=True)
+def tracked(runs: Sequence[T], title: str) -> Iterator[T]:
+    """The runs one by one, with a bar on standard error; when piped, a line at the end."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        yield from track(runs, title, console=console, transient=True)
+        return
+    started = time.monotonic()
+    yield from runs
+    seconds = time.monotonic() - started
+    console.print(f"{title}: {len(runs)} in {seconds:.0f} s", highlight=False, soft_wrap=True)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
