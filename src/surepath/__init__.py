@@ -2,35 +2,79 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from surepath.api import learn
-from surepath.errors import InputError, MissingExtraError, NumericalError, SurepathError
+from surepath.asktell import AskTell
+from surepath.errors import (
+    EpisodeError,
+    InputError,
+    JournalError,
+    MissingExtraError,
+    NumericalError,
+    SurepathError,
+)
 from surepath.features import Custom
 from surepath.learner import Learner
 from surepath.problems import Problem, Tabular, make, problems
 from surepath.resolve import KernelFeatures
 from surepath.result import Result, load
+from surepath.run.executors import Serial
+from surepath.run.processes import Processes
+from surepath.run.ray import RayCluster
 from surepath.schedule import Schedule, Setting
 from surepath.system import Episodes, System
+
+if TYPE_CHECKING:
+    from surepath.adapters.gym import as_system
+    from surepath.checks import check_features, check_system
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AskTell",
     "Custom",
+    "EpisodeError",
     "Episodes",
     "InputError",
+    "JournalError",
     "KernelFeatures",
     "Learner",
     "MissingExtraError",
     "NumericalError",
     "Problem",
+    "Processes",
+    "RayCluster",
     "Result",
     "Schedule",
+    "Serial",
     "Setting",
     "SurepathError",
     "System",
     "Tabular",
+    "as_system",
+    "check_features",
+    "check_system",
     "learn",
     "load",
     "make",
     "problems",
 ]
+
+_LATER = {
+    "as_system": "surepath.adapters.gym",
+    "check_features": "surepath.checks",
+    "check_system": "surepath.checks",
+    "wrappers": "surepath.adapters",
+}
+"""Names that are imported when they are first used: they bring Gymnasium with them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    if name == "wrappers":
+        return importlib.import_module("surepath.adapters.wrappers")
+    return getattr(importlib.import_module(_LATER[name]), name)

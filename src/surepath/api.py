@@ -103,11 +103,7 @@ def learn(
         learner = learner_of(task, seed)
         watch = opened.enter_context(Progress()) if progress else None
         finished = drive(learner, task.runner, budget=budget, watch=watch)
-        result = (
-            _adaptive_result(learner, task)
-            if isinstance(learner, Adaptive)
-            else _result(learner, task, delta, finished=finished)
-        )
+        result = result_of(learner, task, delta, finished=finished)
         for written in record:
             written.put("result", result.saved())
     return result
@@ -155,6 +151,13 @@ def _build(task: Task, seed: int) -> Learner | Adaptive:
         reward_range=task.reward_range,
         largest_batch=None if summarises(task.system, embedding.statistics) else RAW_BATCH,
     )
+
+
+def result_of(learner: Learner | Adaptive, task: Task, delta: float, *, finished: bool) -> Result:
+    """What a learner has found of its task, at the end or before."""
+    if isinstance(learner, Adaptive):
+        return _adaptive_result(learner, task)
+    return _result(learner, task, delta, finished=finished)
 
 
 def _adaptive_result(learner: Adaptive, task: Task) -> Result:

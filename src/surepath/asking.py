@@ -58,6 +58,15 @@ class Asking(ABC):
 
     def tell(self, readings: Sequence[Readings]) -> None:
         """The readings of every request of the last `ask`, in its order."""
+        answers = self.check(readings)
+        for request in self._pending:
+            self.usage.episodes += request.count
+            self.usage.steps += request.count * steps_of(request.actions, self.horizon)
+        self._pending = ()
+        self._advance(answers)
+
+    def check(self, readings: Sequence[Readings]) -> list[Answer]:
+        """What `tell` would take in; an error for readings that it would refuse."""
         if len(readings) != len(self._pending):
             raise InputError(
                 "every request needs its readings",
@@ -65,12 +74,7 @@ class Asking(ABC):
                 remedy="Answer all that ask() returned, in the same order.",
             )
         # All are read before any is used: a bad answer is refused and nothing is lost.
-        answers = [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
-        for request in self._pending:
-            self.usage.episodes += request.count
-            self.usage.steps += request.count * steps_of(request.actions, self.horizon)
-        self._pending = ()
-        self._advance(answers)
+        return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
 
     def status(self) -> dict[str, str]:
         """How far it is, for people who watch: short texts by name."""

@@ -1,4 +1,4 @@
-"""The command line: `surepath learn`, `resume`, `verify`, `export`, `problems`, `bound`, `bench`.
+"""The command line: `surepath learn` and what goes with it.
 
 Exit codes: 0 certified (or done, where nothing is certified), 1 finished without a certificate,
 2 bad input.
@@ -24,6 +24,7 @@ from rich.table import Table
 from surepath import bench as benches
 from surepath import tables
 from surepath.api import learn
+from surepath.asktell import AskTell
 from surepath.errors import ExplainedError, InputError, SurepathError
 from surepath.export import export
 from surepath.identity import call_of
@@ -35,6 +36,7 @@ from surepath.run.executors import Executor, Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
 from surepath.schedule import Schedule, Setting
+from surepath.serve import serve
 from surepath.system import System
 from surepath.task import SCHEDULES, Future, plan_task
 from surepath.validate import nearest
@@ -228,6 +230,46 @@ def _executor(workers: str | None, time_limit: float | None, retries: int) -> Ex
             remedy="Add --workers 1.",
         )
     return Serial(retries)
+
+
+@app.command("serve")
+@reports_errors
+def serve_command(
+    horizon: Annotated[int, typer.Option(help="Actions of a plan.")],
+    actions: Annotated[int, typer.Option(help="Number of actions.")],
+    observations: Annotated[
+        int | None, typer.Option(help="Number of symbols, where observations are 0 .. n - 1.")
+    ] = None,
+    dimension: Annotated[
+        int | None, typer.Option(help="Numbers in an observation, where it is a vector.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
+    gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
+    reward_range: Annotated[
+        tuple[float, float], typer.Option(help="Smallest and largest reward.")
+    ] = (0.0, 1.0),
+    journal: Annotated[
+        Path | None, typer.Option(help="Record what is told in this file; continue an old one.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = 0,
+) -> None:
+    """Ask for episodes on standard output and read them from standard input, as lines of JSON.
+
+    Exit codes as of learn. The lines are described in docs/running.md.
+    """
+    with AskTell(
+        horizon,
+        actions,
+        n_observations=observations,
+        dimension=dimension,
+        delta=delta,
+        gap=gap,
+        reward_range=reward_range,
+        journal=journal,
+        seed=seed,
+    ) as loop:
+        result = serve(loop, sys.stdin, sys.stdout)
+    raise typer.Exit(0 if result.certified else 1)
 
 
 @app.command("export")

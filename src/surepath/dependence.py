@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtri
 
 from surepath.features import Features
 from surepath.system import Episodes, FloatArray
@@ -33,8 +34,9 @@ WARNING, ALARM = 3.5, 5.0
 """Standard deviations from what independence gives: worth a remark, and no longer believed."""
 
 
-_rarity: Callable[[float, float], float] = chi2.sf  # their published types say nothing
-_quantile: Callable[[float], float] = norm.isf
+# Their published types say nothing. (scipy.stats has both too, and takes half a second to import.)
+_chi_square_tail: Callable[..., Any] = chdtrc
+_normal_quantile: Callable[..., Any] = ndtri
 
 
 class Dependence:
@@ -112,7 +114,7 @@ def _normal_score(found: float, expected: float, variance: float) -> float:
     (Satterthwaite). Beyond what doubles can express it is reported as it stands.
     """
     freedom = 2 * expected**2 / variance
-    rare: float = _rarity(found * freedom / expected, freedom)
+    rare: float = _chi_square_tail(freedom, found * freedom / expected)
     if rare == 0:
         return (found - expected) / variance**0.5
-    return float(_quantile(rare))
+    return -float(_normal_quantile(rare))

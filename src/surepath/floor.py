@@ -27,8 +27,6 @@ from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
-from scipy.sparse import csc_array
 
 from surepath.errors import InputError, NumericalError
 from surepath.system import FloatArray, IntArray
@@ -38,7 +36,6 @@ Law: TypeAlias = Literal["bernoulli", "gaussian"]
 
 _TIE = 1e-9  # relative to the largest reward: a smaller gap drowns in rounding
 _MAX_ROUNDS = 300
-_linprog: Callable[..., Any] = linprog  # its published types do not know sparse matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +221,11 @@ def _master(
     graph: _Graph, inner: FloatArray, edges: IntArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The least flow that lifts every cut to 1, scaled to a unit, and the weights of the cuts."""
+    # Half a second to import, for the few who ask for a floor.
+    from scipy.optimize import linprog
+    from scipy.sparse import csc_array
+
+    solve: Callable[..., Any] = linprog  # its published types do not know sparse matrices
     horizon, n_states, n_actions = map(int, graph.rewards.shape)
     # Neither rare visits nor the prices of rare edges may fall below the solver's tolerances.
     unit, first = np.sqrt(inner.ravel()), n_states * n_actions
@@ -236,7 +238,7 @@ def _master(
     rows = np.repeat(np.arange(len(edges)), edges.shape[1])
     lifts = np.minimum(slopes * unit[edges], 1e9).ravel()  # it refuses huge coefficients
     size, n_nodes = inner.size, len(enter) // n_actions
-    result = _linprog(
+    result = solve(
         np.where(np.arange(size) < first, unit, 0.0),
         A_ub=csc_array((-lifts, (rows, edges.ravel())), shape=(len(edges), size)),
         b_ub=-np.ones(len(edges)),

@@ -48,7 +48,7 @@ def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identity_of(system: object) -> Any:
-    """What a system says of itself (`identity`), or its type, sizes and arrays."""
+    """What a system says of itself (`identity`), or its type, sizes, attributes and arrays."""
     said = getattr(system, "identity", None)
     if said is not None:
         return said
@@ -61,7 +61,18 @@ def identity_of(system: object) -> Any:
         for name in ("horizon", "n_actions", "n_observations")
         if getattr(system, name, None) is not None
     }
-    return {"type": _name(type(system)), **sizes, "arrays": state.hexdigest()}
+    return {
+        "type": _name(type(system)),
+        **sizes,
+        "attributes": {
+            name: value
+            for name, value in sorted(_attributes(system).items())
+            if isinstance(value, bool | int | float | str)
+            and name not in sizes
+            and not name.startswith("_")
+        },
+        "arrays": state.hexdigest(),
+    }
 
 
 def describe(thing: object) -> str:
@@ -84,9 +95,6 @@ def _name(thing: Any) -> str:
 def _arrays(thing: object, depth: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Arrays of numbers among the attributes, in the order of their names."""
     for name, value in sorted(_attributes(thing).items()):
-        # What is computed when first asked for may be there or not.
-        if isinstance(getattr(type(thing), name, None), cached_property):
-            continue
         if isinstance(value, np.ndarray):
             array = cast("np.ndarray[Any, Any]", value)
             if not array.dtype.hasobject:
@@ -97,6 +105,13 @@ def _arrays(thing: object, depth: int) -> Iterator[tuple[str, np.ndarray[Any, An
 
 
 def _attributes(thing: object) -> dict[str, Any]:
-    if is_dataclass(thing) and not isinstance(thing, type):
+    if isinstance(thing, type):
+        return {}
+    if is_dataclass(thing):
         return {name: getattr(thing, name) for name in thing.__dataclass_fields__}
-    return dict(getattr(thing, "__dict__", {})) if not isinstance(thing, type) else {}
+    return {
+        name: value
+        for name, value in getattr(thing, "__dict__", {}).items()
+        # What is computed when first asked for may be there or not.
+        if not isinstance(getattr(type(thing), name, None), cached_property)
+    }

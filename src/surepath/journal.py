@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,18 +99,21 @@ class Journal:
         only read.
         """
         self.path = Path(path)
-        fresh = not self.path.exists() or self.path.stat().st_size == 0
+        fresh = self._is_fresh()
         if fresh and configuration is None:
             raise JournalError(
                 "there is no such journal",
                 got=str(path),
                 remedy="Give the path of an existing one.",
             )
-        if fresh and not self.path.parent.is_dir():
+        if configuration is not None:
+            self._check_folder()
+        if not fresh and not (self.path.is_file() and is_journal(self.path)):
+            # Said here because SQLite takes very short files for empty ones.
             raise JournalError(
-                "the folder of a journal must exist",
-                got=str(path),
-                remedy=f"Create {self.path.parent}, or write elsewhere.",
+                f"{self.path} is not a journal",
+                got="a folder" if self.path.is_dir() else "a file of something else",
+                remedy="Give another path.",
             )
         with self._explained():
             place = self.path.resolve().as_uri() + (
@@ -123,11 +126,7 @@ class Journal:
                 if not self._check_format():
                     self._create(configuration)
             elif not self._check_format():
-                raise JournalError(
-                    f"{self.path} is not a journal",
-                    got="an empty database",
-                    remedy="Give another path.",
-                )
+                raise JournalError(_UNBEGUN[0], got=f"{self.path}: it is empty", remedy=_UNBEGUN[1])
             self._check()
             if configuration is not None:
                 self._compare(configuration)
@@ -137,11 +136,35 @@ class Journal:
 
     # ------------------------------------------------------------ opening
 
+    def _is_fresh(self) -> bool:
+        try:
+            return not self.path.exists() or self.path.stat().st_size == 0
+        except OSError as error:  # a folder on the way to it is closed
+            what, remedy = _ERRORS["SQLITE_CANTOPEN"]
+            raise JournalError(what, got=str(error), remedy=remedy) from error
+
+    def _check_folder(self) -> None:
+        """That files can be made there: SQLite keeps a log beside the journal."""
+        folder = self.path.resolve().parent
+        if not folder.is_dir():
+            raise JournalError(
+                "the folder of a journal must exist",
+                got=str(self.path),
+                remedy=f"Create {folder}, or write elsewhere.",
+            )
+        if not os.access(folder, os.W_OK):
+            raise JournalError(
+                "the folder of a journal must be writable",
+                got=str(self.path),
+                remedy=f"Check the rights of {folder}, or write elsewhere.",
+            )
+
     def _only_read(self) -> str:
         """How SQLite is told so; its own locks need a file beside, which not every folder takes."""
-        closed = not self.path.with_name(self.path.name + "-wal").exists()
-        locked = os.access(self.path.resolve().parent, os.W_OK)
-        return "?immutable=1" if closed and not locked else "?mode=ro"
+        log = self.path.with_name(self.path.name + "-wal")
+        closed = not log.exists() or not log.stat().st_size
+        writable = os.access(self.path.resolve().parent, os.W_OK)
+        return "?immutable=1" if closed and not writable else "?mode=ro"
 
     def _lock(self) -> None:
         """Keep others out, for as long as the file is open or the process lives."""
@@ -303,6 +326,11 @@ class Journal:
             raise JournalError(what, got=f"{self.path}: {error}", remedy=remedy) from error
 
 
+_UNBEGUN = (
+    "the journal was not begun",
+    "Nothing is recorded in it: run again with it, or give another path.",
+)
+
 _ERRORS = {
     "SQLITE_BUSY": (
         "another process has this journal open",
@@ -317,6 +345,7 @@ _ERRORS = {
         "the disk refused to read or write the journal",
         "All that was recorded before is kept: check disk and quota, and run again with it.",
     ),
+    "SQLITE_READONLY_ROLLBACK": _UNBEGUN,  # a run was killed while it made the tables
     "SQLITE_READONLY": ("the journal cannot be written", "Check the rights of file and folder."),
     "SQLITE_CANTOPEN": ("the journal cannot be opened", "Check the path and its rights."),
     "SQLITE_NOTADB": ("the file is not a journal", "Give another path."),
@@ -339,7 +368,7 @@ def _json(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """What JSON does not know, in its terms."""
     if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
+        return cast(Any, value).tolist()
     raise JournalError(
         "a journal holds numbers, texts, lists and dictionaries of them",
         got=f"{type(value).__name__} {value!r}",

@@ -31,7 +31,8 @@ def reread(journal: Journal, result: Result) -> tuple[str, ...]:
     told = {node.prefix: node for node in walk(trie_of(result.record))}
     symbols = terms.shape.dimension if terms.shape.symbols else None
     try:
-        found = _pooled(journal.rows(), terms.shape.horizon, symbols)
+        with np.errstate(all="ignore"):  # absurd numbers are a difference, not a warning
+            found = _pooled(journal.rows(), terms.shape.horizon, symbols)
     except (LookupError, ValueError) as error:
         return (f"the episodes are not of this system: {error}",)
     differences = [

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Sequence
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
+from threading import Thread
 from typing import cast
 
 from surepath.run.executors import SLICE
@@ -36,15 +37,22 @@ class _Process(Worker):
     def __init__(self, payload: bytes) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, payload), daemon=True)
-        # A pipe to a worker that died says so when it is read, here and in `send`.
-        with contextlib.suppress(BrokenPipeError):
-            self._process.start()
+        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self._process.start()
         theirs.close()
+        # Not an argument of the process: one that died before it took all of it would block this
+        # one for ever. And beside: it takes a while until it is taken, and others are to start.
+        self._sending = Thread(target=self._deliver, args=(payload,), daemon=True)
+        self._sending.start()
 
     @property
     def pid(self) -> int | None:
         return self._process.pid
+
+    def _deliver(self, payload: bytes) -> None:
+        # A pipe to a worker that died says so when it is read.
+        with contextlib.suppress(OSError):
+            self.pipe.send_bytes(payload)
 
     def send(self, unit: Unit) -> None:
         with contextlib.suppress(OSError):
@@ -54,8 +62,6 @@ class _Process(Worker):
         try:
             answer: Report | str = self.pipe.recv()
         except (EOFError, OSError) as error:
-            if self.pid is None:
-                raise WorkerDiedError("it ended before it took the system") from error
             self._process.join()
             raise WorkerDiedError(f"exit code {self._process.exitcode}") from error
         if isinstance(answer, str):
@@ -63,18 +69,18 @@ class _Process(Worker):
         return answer
 
     def stop(self) -> None:
-        if self.pid is not None:
-            self._process.kill()
-            self._process.join()
+        self._process.kill()
+        self._process.join()
+        self._sending.join()
         self.pipe.close()
 
 
-def serve(pipe: Connection, payload: bytes) -> None:
-    """Run units until nobody asks any more."""
+def serve(pipe: Connection) -> None:
+    """Take the system, and run units until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked decides when to stop
     with contextlib.suppress(EOFError, OSError):  # nobody is there
         try:
-            system = cast(System, pickle.loads(payload))
+            system = cast(System, pickle.loads(pipe.recv_bytes()))
         except Exception as error:  # the user's own code runs here
             pipe.send(f"the system cannot be built here: {describe(error)}")
             return

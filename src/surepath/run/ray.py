@@ -13,7 +13,7 @@ from typing import Any, cast
 from surepath.errors import MissingExtraError
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Report, Unit, perform
+from surepath.run.work import Report, Unit, describe, perform
 from surepath.system import System
 
 
@@ -65,10 +65,14 @@ class RayCluster(Fleet):
 
 class _Actor:
     def __init__(self, payload: bytes) -> None:
-        self._system: System = pickle.loads(payload)
+        self._trouble = ""
+        try:
+            self._system: System = pickle.loads(payload)
+        except Exception as error:  # the user's own code runs here
+            self._trouble = f"the system cannot be built here: {describe(error)}"
 
-    def greet(self) -> Report:
-        return Report()
+    def greet(self) -> Report | str:
+        return self._trouble or Report()
 
     def perform(self, unit: Unit) -> Report:
         return perform(self._system, unit, SLICE)
@@ -84,11 +88,14 @@ class _RayWorker(Worker):
 
     def receive(self) -> Report:
         try:
-            return self._ray.get(self.answer)
+            answer: Report | str = self._ray.get(self.answer)
         except self._ray.exceptions.RayError as error:
             raise WorkerDiedError(
                 f"{type(error).__name__}: {str(error).splitlines()[0]}"
             ) from error
+        if isinstance(answer, str):
+            raise WorkerDiedError(answer)
+        return answer
 
     def stop(self) -> None:
         self._ray.kill(self._actor)

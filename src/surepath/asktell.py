@@ -1,0 +1,147 @@
+"""Ask and tell, for systems that are not Python objects: a bench, a robot, another language.
+
+loop = AskTell(horizon=4, n_actions=3, n_observations=3)
+while requests := loop.ask():
+loop.tell([run_on_the_bench(request) for request in requests])
+loop.result()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepath.api import learner_of, result_of
+from surepath.errors import InputError, JournalError
+from surepath.identity import configuration
+from surepath.journal import Journal, Row
+from surepath.result import Result
+from surepath.run.work import joined
+from surepath.system import Actions, Episodes, Readings, Request
+from surepath.task import Future, plan_task
+
+
+class Elsewhere:
+    """A system that cannot be called from here, known by its sizes."""
+
+    def __init__(
+        self, horizon: int, n_actions: int, n_observations: int | None, dimension: int | None
+    ) -> None:
+        if (n_observations is None) == (dimension is None):
+            raise InputError(
+                "observations are either symbols or vectors",
+                got=f"n_observations={n_observations}, dimension={dimension}",
+                remedy="Give n_observations for symbols 0 .. n - 1, or dimension for vectors.",
+            )
+        self.horizon, self.n_actions = horizon, n_actions
+        self.n_observations, self.dimension = n_observations, dimension
+        self.preferred_features = "linear" if n_observations is None else "onehot"
+        self.identity = {
+            "elsewhere": True,
+            "n_actions": n_actions,
+            "n_observations": n_observations,
+            "dimension": dimension,
+        }
+
+    def rollout(self, actions: Actions, n: int, _rng: np.random.Generator) -> Episodes:
+        raise InputError(
+            "episodes are told, not run: what needs some before the first ask cannot be used",
+            got=f"a request for {n} episodes of {actions}",
+            remedy='Use features that need no pilot ("onehot", "linear", Custom) and a number as '
+            "future.",
+        )
+
+
+class AskTell:
+    """A run of the adaptive schedule whose episodes come from outside.
+
+    `journal` records what is told before it is used; with an existing one the run goes on where it
+    stopped.
+    """
+
+    def __init__(
+        self,
+        horizon: int,
+        n_actions: int,
+        *,
+        n_observations: int | None = None,
+        dimension: int | None = None,
+        features: object = "auto",
+        future: Future = 1,
+        guarantee: str = "calibrated",
+        delta: float = 0.05,
+        gap: float | None = None,
+        norm: float | None = None,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        journal: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        system = Elsewhere(horizon, n_actions, n_observations, dimension)
+        call: dict[str, Any] = {
+            "features": features,
+            "future": future,
+            "schedule": "adaptive",
+            "guarantee": guarantee,
+            "delta": delta,
+            "gap": gap,
+            "norm": norm,
+            "reward_range": reward_range,
+            "seed": seed,
+        }
+        self._task = plan_task(system, horizon, **call)
+        self._learner = learner_of(self._task, seed)
+        self._delta = delta
+        self._batch = 0
+        self._journal: Journal | None = None
+        if journal is not None:
+            self._journal = Journal(journal, configuration(system, horizon=horizon, **call))
+            self._replay(self._journal)
+
+    @property
+    def done(self) -> bool:
+        return self._learner.done
+
+    def ask(self) -> tuple[Request, ...]:
+        """Action sequences to run, and how often; empty when the answer is settled."""
+        return self._learner.ask()
+
+    def tell(self, readings: Sequence[Readings]) -> None:
+        """The readings of every request of the last `ask`, in its order."""
+        if self._journal is not None:
+            self._learner.check(readings)
+            self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(readings)])
+        self._learner.tell(readings)
+        self._batch += 1
+
+    def result(self) -> Result:
+        """What is known by now; certified once there is nothing left to ask."""
+        found = result_of(self._learner, self._task, self._delta, finished=self.done)
+        if self._journal is not None:
+            self._journal.put("result", found.saved())
+        return found
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> AskTell:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _replay(self, journal: Journal) -> None:
+        while (requests := self.ask()) and (rows := journal.batch(self._batch)):
+            told = [row.readings for row in rows]
+            if [(r.actions, r.count) for r in told] != [(r.actions, r.count) for r in requests]:
+                raise JournalError(
+                    "the journal does not fit this run",
+                    got=f"other episodes in batch {self._batch} than are asked for",
+                    remedy="Continue it with the version of surepath that began it.",
+                )
+            self._learner.tell([joined(r.actions, [(0, r)]) for r in told])
+            self._batch += 1
