@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import surepath
-from machines import fan
 from surepath.adaptive import Adaptive
 from surepath.api import learner_of
 from surepath.asking import Asking
@@ -81,7 +80,7 @@ def test_a_result_whose_budget_ended_agrees_with_its_readings(tmp_path: Path) ->
 
 def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -> None:
     """The budget ends where the best state was predicted and never expanded."""
-    problem, partly = fan(), list[int]()
+    problem, partly = surepath.make("continuous", seed=0), list[int]()
     learner = learner_of(plan_task(problem))
     assert isinstance(learner, Adaptive)
 

@@ -163,7 +163,9 @@ class PixelNoise(Noisy):
         if self._values is None:
             dtype = self._low.dtype
             return self.noise.integers(self._low, self._high, dtype=dtype, endpoint=True)
-        channels = [self.noise.choice(values, size=shape[:-1]) for values in self._values]
+        # As Generator.choice does, without its checks: this runs at every step.
+        draw = self.noise.integers
+        channels = [values[draw(len(values), size=shape[:-1])] for values in self._values]
         return np.stack(channels, axis=-1)
 
 

@@ -9,6 +9,7 @@ from surepath.bench.constants import constants
 from surepath.bench.futures import futures
 from surepath.bench.gain import gain
 from surepath.bench.kernels import kernels
+from surepath.bench.real import real
 from surepath.bench.report import Report
 
 SUITES: Mapping[str, Callable[[], Report]] = {
@@ -17,7 +18,8 @@ SUITES: Mapping[str, Callable[[], Report]] = {
     "kernels": kernels,
     "gain": gain,
     "adaptive": adaptive,
+    "real": real,
 }
 
-PARTS: Mapping[str, Callable[[Collection[str]], Report]] = {"adaptive": adaptive}
+PARTS: Mapping[str, Callable[[Collection[str]], Report]] = {"adaptive": adaptive, "real": real}
 """Suites of which single parts can be run."""

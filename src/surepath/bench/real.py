@@ -1,0 +1,298 @@
+"""Environments nobody here wrote, and what it costs to keep the books.
+
+The environments are those of the examples, at full size: run it from a clone. Each has a noisy
+sensor, a fixed start, and an optimum found apart by searching the environment without noise. The
+rival is what most people would try first: recurrent PPO (sb3-contrib, with its own defaults), on
+the same noisy environment, after as many steps as surepath took until it stopped by itself.
+"""
+
+# Gymnasium, Ray and sb3-contrib are loaded when they are used, and have few types:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from surepath.adapters.gym import as_system
+from surepath.api import learn
+from surepath.bench.report import Cell, Report, Section
+from surepath.bench.runs import Crew, geometric, rate
+from surepath.errors import InputError, MissingExtraError
+from surepath.journal import Journal
+from surepath.run.executors import Executor, Serial
+from surepath.run.ray import RayCluster
+from surepath.run.runner import Runner
+from surepath.system import Actions, Episodes, Play, Request, System
+from surepath.validate import nearest
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+SLEEP = 0.005
+"""Seconds that a step of the slow system takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    workers: int = 2
+    seeds: int = 20  # of surepath, on each environment
+    rivals: int = 3  # of PPO, on each environment
+    trials: int = 20  # episodes of a trained policy
+    repeats: int = 7  # of each timing
+    sleepers: int = 8  # Ray workers
+
+
+SCALE = Scale()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An environment of the examples."""
+
+    title: str
+    example: str
+    name: str = ""  # of the environment, where the example has several
+
+    def build(self) -> World:
+        module = _example(self.example)
+        if self.example == "minigrid_key":
+            shortest, best = module.shortest(self.name)
+            return World(
+                partial(module.camera, self.name),
+                partial(module.returns, self.name),
+                best,
+                len(shortest) + 2,
+                {"features": "linear"},
+            )
+        return World(
+            module.sensed,
+            module.returns,
+            module.best(),
+            module.HORIZON,
+            {"reward_range": (-module.HOLD, 0)},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    noisy: Callable[[], Any]  # makes the environment
+    returns: Callable[[Actions], float]  # of a plan, without noise
+    best: float
+    horizon: int
+    options: Mapping[str, Any]  # for learn
+
+
+CASES = (
+    Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0"),
+    Case("MiniGrid-DoorKey-5x5", "minigrid_key", "MiniGrid-DoorKey-5x5-v0"),
+    Case("MountainCar", "mountain_car"),
+)
+
+
+def _example(name: str) -> ModuleType:
+    path = EXAMPLES / f"{name}.py"
+    if not path.is_file():
+        raise InputError(
+            "the benchmark of real environments uses the examples of a clone",
+            got=f"no file {path.name} beside the package",
+            remedy="Run it from a clone of the repository, installed with pip install --editable.",
+        )
+    spec = importlib.util.spec_from_file_location(f"surepath_examples_{name}", path)
+    assert spec is not None  # the file is there
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), "minigrid", "this benchmark") from error
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    exact: bool
+    certified: bool
+    steps: int
+
+
+def solve(job: tuple[Case, int]) -> Run:
+    case, seed = job
+    world = case.build()
+    result = learn(world.noisy, world.horizon, seed=seed, **world.options)
+    exact = abs(world.returns(result.actions) - world.best) < 1e-9
+    return Run(exact, result.certified, result.steps)
+
+
+def train(job: tuple[Case, int, int, int]) -> float:
+    """The share of episodes in which a policy, trained for so many steps, earns the optimum."""
+    case, seed, steps, trials = job
+    try:
+        import torch
+        from gymnasium.wrappers import TimeLimit
+        from sb3_contrib import RecurrentPPO
+    except ImportError as error:
+        raise MissingExtraError("sb3-contrib", "rivals", "the rival of this benchmark") from error
+    torch.set_num_threads(1)
+    world = case.build()
+    env = TimeLimit(world.noisy(), world.horizon)
+    model = RecurrentPPO("MlpLstmPolicy", env, seed=seed, device="cpu")
+    model.learn(steps)
+    earned = [_episode(model, env, seed=10**6 + trial) for trial in range(trials)]
+    return float(np.mean([abs(total - world.best) < 1e-9 for total in earned]))
+
+
+def _episode(model: Any, env: Any, seed: int) -> float:
+    observation, _ = env.reset(seed=seed)
+    memory, total, ended, first = None, 0.0, False, True
+    while not ended:
+        start = np.array([first])
+        action, memory = model.predict(observation, memory, start, deterministic=True)
+        observation, reward, terminated, truncated, _ = env.step(int(action))
+        total, ended, first = total + float(reward), terminated or truncated, False
+    return total
+
+
+def environments(crew: Crew, scale: Scale) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for case in CASES:
+        runs = crew.spread(solve, [(case, seed) for seed in range(scale.seeds)], case.title)
+        steps = geometric([run.steps for run in runs])
+        jobs = [(case, seed, int(steps), scale.trials) for seed in range(scale.rivals)]
+        earned = crew.spread(train, jobs, f"{case.title}: recurrent PPO")
+        rows.append(
+            (
+                case.title,
+                rate(sum(run.exact for run in runs), scale.seeds),
+                rate(sum(run.certified for run in runs), scale.seeds),
+                steps,
+                f"{np.mean(earned):.0%}" if earned else "-",
+            )
+        )
+    return Section(
+        f"real environments: {scale.seeds} seeds; recurrent PPO after as many steps, {scale.rivals}"
+        f" seeds x {scale.trials} episodes",
+        ("environment", "optimum found", "certified", "steps", "PPO's episodes that earn it"),
+        rows,
+    )
+
+
+# ---------------------------------------------------------------- keeping the books
+
+
+def bookkeeping(_: Crew, scale: Scale) -> Section:
+    """Wall time with a journal over a bare loop of reset and step, the same episodes."""
+    rng = np.random.default_rng(0)
+    rows: list[tuple[Cell, ...]] = []
+    for horizon in (8, 20):
+        sequences = [tuple(int(a) for a in rng.integers(2, size=horizon)) for _ in range(8)]
+        times = [_times(sequences, horizon, seed) for seed in range(scale.repeats)]
+        kept, bare = (np.array(column) for column in zip(*times, strict=True))
+        ratio = float(kept.min() / bare.min())
+        rows.append((f"CartPole, horizon {horizon}", ratio, float(np.median(kept / bare))))
+    return Section(
+        f"bookkeeping: wall time with a journal, serial / bare loop, {scale.repeats} repeats",
+        ("environment", "fastest / fastest", "median ratio"),
+        rows,
+    )
+
+
+def _times(sequences: list[Actions], horizon: int, seed: int) -> tuple[float, float]:
+    """Seconds with a journal, and of the bare loop."""
+    import gymnasium
+
+    requests = [Request(each, 512, range(horizon), range(horizon)) for each in sequences]
+    system = as_system(partial(gymnasium.make, "CartPole-v1"), horizon)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal(Path(folder) / "run.db", {}) as journal,
+    ):
+        runner = Runner(system, seed, journal=journal, reward_range=(0.0, 1.0))
+        started = time.perf_counter()
+        runner.run(0, requests, summary=False)
+        kept = time.perf_counter() - started
+    env = gymnasium.make("CartPole-v1")
+    started = time.perf_counter()
+    for number, request in enumerate(requests):
+        for episode in range(request.count):
+            env.reset(seed=1000 * number + episode)
+            for action in request.actions:
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    break
+    return kept, time.perf_counter() - started
+
+
+class Sleepy:
+    """A system that takes its time."""
+
+    horizon, n_actions, n_observations = 4, 2, 2
+
+    def play(self, actions: Actions, seed: int) -> Play:
+        time.sleep(SLEEP * min(len(actions) + 1, self.horizon))
+        rng = np.random.default_rng(seed)
+        shown = rng.integers(2, size=min(len(actions) + 1, self.horizon))
+        return shown.tolist(), rng.random(len(actions)).tolist()
+
+    def gather(self, actions: Actions, plays: Any) -> Episodes:
+        shown, paid = zip(*plays, strict=True)
+        return Episodes(actions, np.array(shown), np.array(paid))
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        seeds = rng.integers(2**31, size=n)
+        return self.gather(actions, [self.play(actions, int(seed)) for seed in seeds])
+
+
+def throughput(_: Crew, scale: Scale) -> Section:
+    """Episodes a second on Ray over those in this process."""
+    system = Sleepy()
+    alone = _speed(system, Serial(), 100)
+    with RayCluster(scale.sleepers, cpus=0.01) as cluster:
+        together = _speed(system, cluster, 100 * scale.sleepers)
+    return Section(
+        f"throughput: a system that sleeps {1000 * SLEEP:g} ms a step",
+        ("workers", "episodes a second", "ratio"),
+        [("this process", alone, 1.0), (f"{scale.sleepers} on Ray", together, together / alone)],
+    )
+
+
+def _speed(system: System, executor: Executor, episodes: int) -> float:
+    request = Request((0, 1, 0), episodes, range(4), range(3))
+    runner = Runner(system, executor=executor)
+    runner.run(0, [request], summary=False)  # everybody is up and running
+    started = time.perf_counter()
+    runner.run(1, [request], summary=False)
+    return episodes / (time.perf_counter() - started)
+
+
+PARTS: Mapping[str, Callable[[Crew, Scale], Section]] = {
+    "environments": environments,
+    "bookkeeping": bookkeeping,
+    "throughput": throughput,
+}
+
+
+def real(only: Collection[str] = ()) -> Report:
+    """All parts, or those that are named."""
+    for part in only:
+        if part not in PARTS:
+            raise InputError(
+                f"the suite has no part {part!r}", got=repr(part), remedy=nearest(part, PARTS)
+            )
+    with Crew(SCALE.workers) as crew:
+        return Report(
+            "real",
+            [part(crew, SCALE) for name, part in PARTS.items() if not only or name in only],
+        )
