@@ -35,10 +35,11 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         assert (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("name", ["continuous", "json_lines", "own_system"])
 def test_examples_run(
-    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path = ROOT / "examples" / f"{name}.py"
     monkeypatch.setattr("sys.argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
