@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -28,8 +28,9 @@ class Usage:
     steps: int = 0
     pilot_episodes: int = 0  # of the above, those before the first request
     pilot_steps: int = 0
-    retries: int = 0  # episodes that failed and were run again; not counted above
-    replaced: int = 0  # workers that died or hung
+    # What went wrong on the way is no part of what was found.
+    retries: int = field(default=0, compare=False)  # attempts that failed; not counted above
+    replaced: int = field(default=0, compare=False)  # workers that died or hung
 
     @property
     def alpha(self) -> int:

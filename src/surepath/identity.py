@@ -84,8 +84,10 @@ def describe(thing: object) -> str:
         return text
     if callable(thing) and hasattr(thing, "__qualname__"):
         return _name(thing)
-    sizes = {n: getattr(thing, n) for n in ("dimension", "radius") if hasattr(thing, n)}
-    return f"{_name(type(thing))} {sizes}" if sizes else _name(type(thing))
+    parts = {n: getattr(thing, n) for n in ("dimension", "radius") if hasattr(thing, n)}
+    if hasattr(thing, "function"):
+        parts["function"] = describe(cast(Any, thing).function)
+    return f"{_name(type(thing))} {parts}" if parts else _name(type(thing))
 
 
 def _name(thing: Any) -> str:
