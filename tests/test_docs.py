@@ -35,16 +35,6 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         assert (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("name", ["continuous", "json_lines", "own_system"])
-def test_examples_run(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = ROOT / "examples" / f"{name}.py"
-    monkeypatch.setattr("sys.argv", [str(path)])
-    runpy.run_path(str(path), run_name="__main__")
-    assert capsys.readouterr().out
-
-
 def test_the_example_system_finds_its_optimum() -> None:
     module = runpy.run_path(str(ROOT / "examples" / "own_system.py"))
     schedule = surepath.Schedule(
