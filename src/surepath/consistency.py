@@ -21,6 +21,9 @@ from surepath.trie import Node, Tally
 FALSE_ALARM = 1e-3
 """Probability of an alarm when all is well, over all comparisons together."""
 
+SUSPICION = 0.5
+"""The same for being read more often, which is all that happens to a prefix that only looks odd."""
+
 ENOUGH = 128
 """Readings with which a prefix is in the right state, if looking at it can tell. Before that, being
 odd is a reason to read it more often."""
@@ -64,9 +67,13 @@ def conflict(
         for action in range(machine.n_actions)
         for node, rest in _splits([n.children[action] for n in nodes if action in n.children])
     ]
-    limit = math.log(2 * max(len(pairs), 1) / FALSE_ALARM)
+    many = 2 * max(len(pairs), 1)
     scores = [_score(pair.own, pair.rest, reward_range) for pair in pairs]
-    beyond = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if score > limit]
+    beyond = [
+        (pair, score)
+        for pair, score in zip(pairs, scores, strict=True)
+        if score > math.log(many / (FALSE_ALARM if pair.final else SUSPICION))
+    ]
     # Those that are final count first: nothing else will explain them.
     worst = max(beyond, key=lambda found: (found[0].final, found[1]), default=None)
     return worst[0] if worst else None
