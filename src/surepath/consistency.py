@@ -24,7 +24,7 @@ FALSE_ALARM = 1e-3
 SUSPICION = 0.5
 """The same for being read more often, which is all that happens to a prefix that only looks odd."""
 
-ENOUGH = 128
+ENOUGH = 512
 """Readings with which a prefix is in the right state, if looking at it can tell. Before that, being
 odd is a reason to read it more often."""
 

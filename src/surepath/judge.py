@@ -13,12 +13,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from surepath.automaton import Automaton, Edge, Shape, Sorting, derive
-from surepath.consistency import ENOUGH, Conflict, conflict
+from surepath.consistency import Conflict, conflict
 from surepath.guarantee import Calibrated, Guarantee, Proved
 from surepath.paths import Challenger, Path, Spreads, best_path, challengers, missing, reach
 from surepath.predict import Values, estimate
 from surepath.system import Actions, FloatArray
 from surepath.trie import Node
+
+SHOWN = 128
+"""Readings after which a state of its own, if it is one, has had its chance to show."""
 
 GuaranteeName: TypeAlias = Literal["calibrated", "proved"]
 
@@ -185,8 +188,7 @@ def _doubts(
         for i, edge in enumerate(sorting.edges):
             best = before[level][edge[0]] + layer.mean[edge] + width[edge] + after
             unsure = sorting.against[i] < widths.evidence
-            if sorting.counts[i] >= ENOUGH:
-                # What speaks for a state of its own has had its chance to show.
+            if sorting.counts[i] >= SHOWN:
                 unsure[-1] &= sorting.against[i, -1] <= 0
             open_to = np.flatnonzero(unsure & (best >= enough))
             if len(open_to):
