@@ -204,9 +204,17 @@ def test_bad_input_says_what_and_what_to_do(arguments: dict[str, object], messag
 
 def test_something_that_is_no_system() -> None:
     with pytest.raises(surepath.InputError, match="env must be a system"):
-        surepath.learn("lock")
+        surepath.learn(3)
+    with pytest.raises(surepath.InputError, match="no environment 'locks'"):
+        surepath.learn("locks", 3)
     with pytest.raises(surepath.InputError, match=r"Perhaps you meant Coin\(\.\.\.\)"):
         surepath.learn(Coin)
+
+
+def test_a_problem_may_be_given_by_name() -> None:
+    assert surepath.learn("tabular", budget=50) == surepath.learn(
+        surepath.make("tabular"), budget=50
+    )
 
 
 @pytest.mark.parametrize("answer", [None, (1, 2), "text"])

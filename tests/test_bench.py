@@ -20,6 +20,8 @@ from surepath.kernels import Bag, mean_gram_row
 from surepath.schedule import bounds, tight
 from surepath.task import plan_task
 
+real = import_module("surepath.bench.real")  # beside the function of that name
+
 SIZES: dict[str, dict[str, Any]] = {
     "constants": {"SWEEP": (1.0, 0.8)},
     "futures": {"SAMPLES": (30,), "SEEDS": 2, "FUTURES": (2,)},
@@ -27,6 +29,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "gain": {"SIZES": (4, 8, 16), "RIDGES": (0.1,), "SEEDS": 1, "CANDIDATES": 64},
     # Its parts are tested one by one elsewhere.
     "adaptive": {"PARTS": {"floor": PARTS["floor"]}, "SCALE": Scale(1, instances=1, repeats=1)},
+    "real": {"PARTS": {"bookkeeping": real.bookkeeping}, "SCALE": real.Scale(1, repeats=1)},
 }
 MODULES = {name: import_module(f"surepath.bench.{name}") for name in SIZES}
 

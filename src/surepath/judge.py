@@ -70,6 +70,16 @@ class Terms:
             return width - margin - self.gap
         return width - np.maximum(margin, self.resolution + np.minimum(margin, 0.0))
 
+    def doubtful(self, spread: FloatArray) -> FloatArray:
+        """Spreads of predictions, such that none is taken for a tie.
+
+        What was read may count as equal within the resolution. A prediction that comes so close is
+        a reason to go there and look.
+        """
+        if self.gap is not None:
+            return spread
+        return np.where(spread > 0, spread + self.resolution**2, spread)
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -150,7 +160,7 @@ def _judged(
     whole = len(plan.edges) == machine.horizon
     rivals, doubts, width = list[Challenger](), list[Doubt](), math.inf
     if whole:
-        guesses = widths.guesses(values.variance)
+        guesses = [terms.doubtful(spread) for spread in widths.guesses(values.variance)]
         rivals = challengers(machine, plan, values, spreads, guesses, widths.width, terms.excess)
         own = sum(float(spreads[level][edge]) for level, edge in enumerate(plan.edges))
         width = float(widths.width(np.array(own)))
