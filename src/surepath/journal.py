@@ -12,6 +12,7 @@ import json
 import math
 import os
 import sqlite3
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,10 @@ from surepath.system import (
 
 SCHEMA = 1
 """Of the file; newer ones are refused, older ones are read."""
+
+SYNC_SECONDS = 1.0
+"""A killed process loses nothing that was committed. Waiting for the disk, which a power failure
+makes necessary, takes longer than many an episode, and is done this often at most."""
 
 APPLICATION = 0x73757265
 """Says that a SQLite file is one of ours."""
@@ -99,6 +104,7 @@ class Journal:
         only read.
         """
         self.path = Path(path)
+        self._synced = -math.inf
         fresh = self._is_fresh()
         if fresh and configuration is None:
             raise JournalError(
@@ -170,7 +176,6 @@ class Journal:
         """Keep others out, for as long as the file is open or the process lives."""
         with self._explained():
             self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
-            self._database.execute("PRAGMA synchronous = FULL")
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("COMMIT")
 
@@ -305,6 +310,10 @@ class Journal:
     @contextmanager
     def _transaction(self) -> Generator[None]:
         with self._explained():
+            now = time.monotonic()
+            if late := now - self._synced > SYNC_SECONDS:
+                self._synced = now
+            self._database.execute(f"PRAGMA synchronous = {'FULL' if late else 'NORMAL'}")
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
