@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from surepath.automaton import UNKNOWN, Automaton, Layer
-from surepath.predict import CONSTANT, LEAST_POINTS, RIDGES, SPANNED, Values, estimate
+from surepath.predict import CONSTANT, LARGEST, LEAST_POINTS, RIDGES, SPANNED, Values, estimate
 from surepath.trie import Node
 
 MOST = 7.0  # that a reward can be
@@ -75,7 +75,8 @@ def refitted(points: np.ndarray, mean: np.ndarray, known: int) -> tuple[np.ndarr
     values[~inside] = MOST
     # One more state, at a usual distance, counts as missed by a whole reward.
     errors = [*(missed**2 / away[:, None]).mean(axis=1), SPAN**2 / size]
-    return values, np.where(inside, np.mean(errors) * far, 0.0)
+    scale = max(np.mean(errors), LARGEST * max(errors))
+    return values, np.where(inside, scale * far, 0.0)
 
 
 @pytest.mark.parametrize(("known", "d"), [(12, 2), (12, 6), (15, 20), (40, 4)])
@@ -102,7 +103,7 @@ def test_linear_values_are_predicted_exactly(known: int) -> None:
         inside = variance > 0
         assert inside.sum() > 10
         assert np.abs(values - mean[known:])[inside].max() < 1e-3
-        assert np.sqrt(variance).max() < 5e-3
+        assert np.sqrt(variance).max() < 1e-2
         assert (values[~inside] == MOST).all()
 
 
@@ -129,7 +130,8 @@ def test_values_of_pure_noise_are_predicted_with_their_own_variance() -> None:
         ratios.append(float(np.median(variance)) / float(mean[:known].var()))
         errors = np.abs(values - mean[known:])[variance > 0, 0]
         hits.append(float((errors < 2 * np.sqrt(variance[variance > 0])).mean()))
-    assert 0.8 < np.median(ratios) < 1.3
+    # A fifth of the largest of 60 squared errors is usually a little more than their mean.
+    assert 0.8 < np.median(ratios) < 1.6
     # Two standard deviations hold about 95%; the scale is estimated from 60 errors.
     assert 0.9 < np.mean(hits) < 0.99
 

@@ -32,6 +32,10 @@ SPANNED = 0.5
 CONSTANT = 3.0
 """Length of the constant coordinate, in units of the points' own."""
 
+LARGEST = 0.2
+"""Share of the largest squared error that the scale has at least: what it is of the mean, and what
+is usual of Gaussian ones."""
+
 RIDGES = 10.0 ** np.arange(-4, 1)
 """Tried, relative to the mean squared length of the points."""
 
@@ -93,8 +97,9 @@ def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: f
     # That no state was missed so far does not say that none ever will: as in Laplace's rule of
     # succession, one more is counted as missed, by a whole reward at a usual distance. Otherwise
     # a dozen states that all pay nothing would promise that no state pays.
-    errors = (missed**2 / left_out[:, None]).mean(axis=1)
-    scale = float(errors.sum() + span**2 / size) / (len(points) + 1)
+    errors = np.append((missed**2 / left_out[:, None]).mean(axis=1), span**2 / size)
+    # Few large errors among many small ones are not Gaussian: the largest counts by itself.
+    scale = max(float(errors.mean()), LARGEST * float(errors.max()))
     cross = z @ x.T
     distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
     spans = float(np.median(left_out)) <= SPANNED * size + ridge
