@@ -465,3 +465,15 @@ def test_status_tells_how_far_it_is() -> None:
     assert status["episodes"] != "0"
     assert float(status["gap"]) >= 0
     assert "level" in status["weakest"]
+
+
+def test_plans_that_take_turns_end() -> None:
+    """Each is the best as long as the other's nodes stand for their states."""
+    problem = surepath.make(
+        "gaussian", horizon=3, actions=2, states=3, dimension=4, gap=0.2, seed=67
+    )
+    result = surepath.learn(
+        problem, seed=67, guarantee="proved", norm=problem.norm, delta=0.1, budget=10**6
+    )
+    assert result.certified
+    assert problem.is_optimal(result.actions)

@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from surepath.bench import SUITES
 from surepath.bench.adaptive import PARTS, Scale
-from surepath.bench.report import Report, slope, wilson
+from surepath.bench.report import Report, rate, slope
 from surepath.kernels import Bag, mean_gram_row
 from surepath.schedule import bounds, tight
 from surepath.task import plan_task
@@ -99,5 +99,5 @@ def test_two_hundred_nodes_of_two_thousand_readings_fit_in_memory() -> None:
 def test_slopes_and_intervals() -> None:
     assert slope([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
     assert slope([1, 10], [10**30, 10**33]) == pytest.approx(3)
-    assert wilson(50, 50) == "50/50 [0.93, 1.00]"
-    assert wilson(0, 10).startswith("0/10 [0.00, ")
+    assert rate(50, 50) == "50/50 [0.93, 1.00]"
+    assert rate(0, 10).startswith("0/10 [0.00, ")

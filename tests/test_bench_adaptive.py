@@ -13,7 +13,8 @@ import pytest
 import surepath
 from surepath.bench import broken, calibration, growth, rivals, runs, ties
 from surepath.bench.adaptive import PARTS, Scale, adaptive
-from surepath.bench.runs import Crew, Instance, Job, Outcome, rate
+from surepath.bench.report import rate
+from surepath.bench.runs import Crew, Instance, Job, Outcome
 from surepath.errors import InputError
 
 TINY = Scale(

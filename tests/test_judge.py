@@ -298,3 +298,13 @@ def test_without_pooling_the_plan_stands_for_itself() -> None:
                 (node,) = found.machine.layers[level].members[state]
                 assert node.prefix == found.plan.actions[:level]
         assert math.isfinite(found.loss)
+
+
+def test_a_prediction_is_never_taken_for_a_tie() -> None:
+    """Its width is at least the resolution, so that only a lead beyond that settles it."""
+    terms, spreads = terms_of(resolution=0.17), np.array([0.0, 1e-12, 0.04, math.inf])
+    widths = np.sqrt(terms.doubtful(spreads))
+    assert widths[0] == 0  # was read, not predicted
+    assert (widths[1:] >= 0.17).all()
+    assert not (terms.excess(np.zeros(3), widths[1:]) < 0).any()
+    assert np.array_equal(terms_of(gap=0.2).doubtful(spreads), spreads)

@@ -65,7 +65,7 @@ _LATER = {
     "as_system": "surepath.adapters.gym",
     "check_features": "surepath.checks",
     "check_system": "surepath.checks",
-    "wrappers": "surepath.adapters",
+    "wrappers": "surepath.adapters.wrappers",
 }
 """Names that are imported when they are first used: they bring Gymnasium with them."""
 
@@ -75,6 +75,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    if name == "wrappers":
-        return importlib.import_module("surepath.adapters.wrappers")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    module = importlib.import_module(_LATER[name])
+    return getattr(module, name, module)  # the module itself, where that is what is named

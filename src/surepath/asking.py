@@ -118,10 +118,17 @@ class Asking(ABC):
         low, high = self.reward_range
         least, most = answer.reward_range(step)
         if not (low <= least <= most <= high and math.isfinite(least + most)):
-            raise InputError(
-                f"rewards must lie in [{low:g}, {high:g}] and be finite",
-                got=f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}",
-                remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
-                "system's true range (--reward-range LOW HIGH on the command line).",
-            )
+            got = f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}"
+            raise bad_reward(self.reward_range, got)
         return answer.reward(step)
+
+
+def bad_reward(reward_range: tuple[float, float], got: str) -> InputError:
+    """What to say of a reward that cannot be."""
+    low, high = reward_range
+    return InputError(
+        f"rewards must lie in [{low:g}, {high:g}] and be finite",
+        got=got,
+        remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
+        "system's true range (--reward-range LOW HIGH on the command line).",
+    )

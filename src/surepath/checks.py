@@ -22,7 +22,15 @@ from surepath.features import Custom
 from surepath.pilot import draw_pilot
 from surepath.resolve import EXACT_SAMPLES, resolve
 from surepath.run.runner import Runner
-from surepath.system import Actions, Episodes, Episodic, FloatArray, System, steps_of
+from surepath.system import (
+    Actions,
+    Episodes,
+    Episodic,
+    FloatArray,
+    System,
+    as_episodes,
+    steps_of,
+)
 from surepath.validate import whole
 
 FEW, MANY = 3, 128
@@ -115,13 +123,8 @@ class _Trial:
         rng = np.random.default_rng((self.seed, noise))
         return self.check(cast(Any, self.system).rollout(actions, n, rng), actions, n)
 
-    def check(self, episodes: Any, actions: Actions, n: int) -> Episodes:
-        if not isinstance(episodes, Episodes):
-            raise InputError(
-                "rollout must return surepath.Episodes",
-                got=type(episodes).__name__,
-                remedy="Return Episodes(actions, observations, rewards).",
-            )
+    def check(self, returned: Any, actions: Actions, n: int) -> Episodes:
+        episodes = as_episodes(returned)
         steps = steps_of(actions, self.horizon)
         if tuple(episodes.actions) != actions or episodes.count != n:
             raise InputError(

@@ -86,6 +86,14 @@ Parameters = Annotated[
     list[str] | None, typer.Option("-p", "--param", help="A parameter as name=value; repeatable.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Delta = Annotated[float, typer.Option(help="Allowed probability of error.")]
+Gap = Annotated[float | None, typer.Option(help="Least lead of a best action.")]
+RewardRange = Annotated[
+    tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
+]
+JournalFile = Annotated[
+    Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
+]
 Budget = Annotated[int | None, typer.Option(help="Most episodes to spend.")]
 Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; default: none.")]
 TimeLimit = Annotated[
@@ -119,16 +127,12 @@ def learn_command(
     feature_samples: Annotated[int | None, typer.Option(help="Likewise: M.")] = None,
     reward_samples: Annotated[int | None, typer.Option(help="Likewise: M'.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Default: the system's.")] = None,
-    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
-    gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
+    delta: Delta = 0.05,
+    gap: Gap = None,
     norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
-    reward_range: Annotated[
-        tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
-    ] = (0.0, 1.0),
+    reward_range: RewardRange = (0.0, 1.0),
     budget: Budget = None,
-    journal: Annotated[
-        Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
-    ] = None,
+    journal: JournalFile = None,
     workers: Workers = None,
     time_limit: TimeLimit = None,
     retries: MostRetries = 4,
@@ -243,14 +247,10 @@ def serve_command(
     dimension: Annotated[
         int | None, typer.Option(help="Numbers in an observation, where it is a vector.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.05,
-    gap: Annotated[float | None, typer.Option(help="Least lead of a best action.")] = None,
-    reward_range: Annotated[
-        tuple[float, float], typer.Option(help="Smallest and largest reward.")
-    ] = (0.0, 1.0),
-    journal: Annotated[
-        Path | None, typer.Option(help="Record what is told in this file; continue an old one.")
-    ] = None,
+    delta: Delta = 0.05,
+    gap: Gap = None,
+    reward_range: RewardRange = (0.0, 1.0),
+    journal: JournalFile = None,
     seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = 0,
 ) -> None:
     """Ask for episodes on standard output and read them from standard input, as lines of JSON.

@@ -59,24 +59,23 @@ def conflict(
 ) -> Conflict | None:
     """The worst one, if any cannot be chance."""
     pairs = [
-        Conflict(
-            level, node.prefix, node.rewards, rest, tuple(_short(node, nodes, future, machine))
-        )
-        for level, layer in enumerate(machine.layers)
+        (nodes, node, rest)
+        for layer in machine.layers
         for nodes in layer.members
         for action in range(machine.n_actions)
         for node, rest in _splits([n.children[action] for n in nodes if action in n.children])
     ]
     many = 2 * max(len(pairs), 1)
-    scores = [_score(pair.own, pair.rest, reward_range) for pair in pairs]
-    beyond = [
-        (pair, score)
-        for pair, score in zip(pairs, scores, strict=True)
-        if score > math.log(many / (FALSE_ALARM if pair.final else SUSPICION))
-    ]
+    beyond = list[tuple[bool, float, Conflict]]()
+    for nodes, node, rest in pairs:
+        score = _score(node.rewards, rest, reward_range)
+        if score > math.log(many / SUSPICION):
+            short = tuple(_short(node, nodes, future, machine))
+            odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
+            if not odd.final or score > math.log(many / FALSE_ALARM):
+                beyond.append((odd.final, score, odd))
     # Those that are final count first: nothing else will explain them.
-    worst = max(beyond, key=lambda found: (found[0].final, found[1]), default=None)
-    return worst[0] if worst else None
+    return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
 
 
 def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:

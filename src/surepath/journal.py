@@ -36,6 +36,9 @@ from surepath.system import (
 SCHEMA = 1
 """Of the file; newer ones are refused, older ones are read."""
 
+PILOT = 2**32
+"""Batches from here on came before the run proper, and are in no prefix's readings."""
+
 SYNC_SECONDS = 1.0
 """A killed process loses nothing that was committed. Waiting for the disk, which a power failure
 makes necessary, takes longer than many an episode, and is done this often at most."""

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
+from surepath.journal import PILOT
 from surepath.run.runner import Runner
 from surepath.run.work import generator
 from surepath.system import Actions, Episodes, Readings, Request, steps_of
 
 SEQUENCES, EPISODES = 64, 4
-PILOT = 2**32
-"""Batch number of the pilot's noise: beyond every batch of a run."""
 
 
 @dataclass(frozen=True, slots=True)

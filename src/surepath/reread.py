@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from surepath.journal import Journal, Row
+from surepath.journal import PILOT, Journal, Row
 from surepath.record import trie_of, walk
 from surepath.result import Result
 from surepath.system import Counts, FloatArray
 from surepath.trie import Node, Tally
-
-PILOT = 2**32
-"""Batches from here on came before the run proper and are in no prefix's readings."""
 
 
 def reread(journal: Journal, result: Result) -> tuple[str, ...]:

@@ -138,6 +138,17 @@ class Episodes:
         return float(values.min()), float(values.max())
 
 
+def as_episodes(returned: object) -> Episodes:
+    """What a system's rollout returned, if it is what it has to be."""
+    if not isinstance(returned, Episodes):
+        raise InputError(
+            "rollout must return surepath.Episodes",
+            got=type(returned).__name__,
+            remedy="Return Episodes(actions, observations, rewards).",
+        )
+    return returned
+
+
 Readings: TypeAlias = Episodes | Summary
 """What answers a request."""
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from surepath.bench.broken import broken_assumptions
 from surepath.bench.calibration import calibration, proved
 from surepath.bench.growth import beyond_tabular, growth
-from surepath.bench.report import Report, Section
+from surepath.bench.report import Report, Section, chosen
 from surepath.bench.rivals import against_floor, against_merging
 from surepath.bench.runs import Crew
 from surepath.bench.ties import STEP_SECONDS, overhead, ties
-from surepath.errors import InputError
-from surepath.validate import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +54,6 @@ PARTS: Mapping[str, Callable[[Crew, Scale], list[Section]]] = {
 
 def adaptive(only: Collection[str] = ()) -> Report:
     """All parts, or those that are named."""
-    for part in only:
-        if part not in PARTS:
-            raise InputError(
-                f"the suite has no part {part!r}", got=repr(part), remedy=nearest(part, PARTS)
-            )
-    sections: list[Section] = []
+    parts = chosen(PARTS, only)
     with Crew(SCALE.workers) as crew:
-        for name, part in PARTS.items():
-            if not only or name in only:
-                sections += part(crew, SCALE)
-    return Report("adaptive", sections)
+        return Report("adaptive", [section for part in parts for section in part(crew, SCALE)])

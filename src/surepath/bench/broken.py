@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.api import learn
-from surepath.bench.report import Cell, Section
-from surepath.bench.runs import Crew, Outcome, outcome, rate
+from surepath.bench.report import Cell, Section, rate
+from surepath.bench.runs import Crew, Outcome, outcome
 from surepath.problems.finite import Dynamics
 from surepath.problems.tabular import Tabular, tabular
 from surepath.system import Actions, Episodes, FloatArray, System

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.report import Cell, Section
-from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, play, rate
+from surepath.bench.report import Cell, Section, rate
+from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, play
 
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 PROVED_DELTA = 0.1

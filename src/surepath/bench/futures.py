@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.report import Cell, Report, Section, tracked, wilson
+from surepath.bench.report import Cell, Report, Section, rate, tracked
 from surepath.embedding import Embedding, JointEmbedding, VectorEmbedding
 from surepath.features import OneHot
 from surepath.problems.overcomplete import overcomplete
@@ -54,8 +54,8 @@ def futures() -> Report:
                 joint,
                 means,
                 joint / means,
-                wilson(successes["joint"], SEEDS),
-                wilson(successes["product"], SEEDS),
+                rate(successes["joint"], SEEDS),
+                rate(successes["product"], SEEDS),
                 episodes["joint"],
                 episodes["product"],
             )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.report import Cell, Section, slope
-from surepath.bench.runs import Crew, Instance, Job, geometric, play, rate
+from surepath.bench.report import Cell, Section, rate, slope
+from surepath.bench.runs import Crew, Instance, Job, geometric, play
 from surepath.problems.base import Problem
 from surepath.problems.mixing import Mixing
 from surepath.system import FloatArray

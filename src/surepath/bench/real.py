@@ -28,15 +28,14 @@ import numpy as np
 
 from surepath.adapters.gym import as_system
 from surepath.api import learn
-from surepath.bench.report import Cell, Report, Section
-from surepath.bench.runs import Crew, geometric, rate
+from surepath.bench.report import Cell, Report, Section, chosen, rate
+from surepath.bench.runs import Crew, geometric
 from surepath.errors import InputError, MissingExtraError
 from surepath.journal import Journal
 from surepath.run.executors import Executor, Serial
 from surepath.run.ray import RayCluster
 from surepath.run.runner import Runner
 from surepath.system import Actions, Episodes, Play, Request, System
-from surepath.validate import nearest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -298,13 +297,6 @@ PARTS: Mapping[str, Callable[[Crew, Scale], Section]] = {
 
 def real(only: Collection[str] = ()) -> Report:
     """All parts, or those that are named."""
-    for part in only:
-        if part not in PARTS:
-            raise InputError(
-                f"the suite has no part {part!r}", got=repr(part), remedy=nearest(part, PARTS)
-            )
+    parts = chosen(PARTS, only)
     with Crew(SCALE.workers) as crew:
-        return Report(
-            "real",
-            [part(crew, SCALE) for name, part in PARTS.items() if not only or name in only],
-        )
+        return Report("real", [part(crew, SCALE) for part in parts])

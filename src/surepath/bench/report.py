@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,6 +13,9 @@ from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from surepath.errors import InputError
+from surepath.validate import nearest
 
 T = TypeVar("T")
 Cell: TypeAlias = str | int | float | bool
@@ -66,16 +69,29 @@ def tracked(runs: Sequence[T], title: str) -> Iterator[T]:
     console.print(f"{title}: {len(runs)} in {seconds:.0f} s", highlight=False, soft_wrap=True)
 
 
+def chosen(parts: Mapping[str, T], only: Collection[str]) -> list[T]:
+    """The parts of a suite that are named, in its order; all where none is."""
+    for name in only:
+        if name not in parts:
+            raise InputError(
+                f"the suite has no part {name!r}", got=repr(name), remedy=nearest(name, parts)
+            )
+    return [part for name, part in parts.items() if not only or name in only]
+
+
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """Exponent p of y ~ x^p, by least squares on logarithms."""
     logs = [math.log(value) for value in y]
     return float(np.polyfit(np.log(np.asarray(x, dtype=np.float64)), logs, 1)[0])
 
 
-def wilson(successes: int, trials: int, z: float = 1.96) -> str:
-    """A share with its 95 % Wilson interval, as text."""
+def rate(successes: int, trials: int, digits: int = 2, z: float = 1.96) -> str:
+    """A share with its 95 % Wilson interval, as text; more digits for small ones."""
+    if not trials:
+        return "0/0"
     share = successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     spread = math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
     half = z / (1 + z**2 / trials) * spread
-    return f"{successes}/{trials} [{max(0.0, centre - half):.2f}, {min(1.0, centre + half):.2f}]"
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return f"{successes}/{trials} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -15,8 +15,8 @@ from itertools import count
 import numpy as np
 
 from surepath.baselines.merging import Merging, true_separation
-from surepath.bench.report import Cell, Section
-from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, play, rate
+from surepath.bench.report import Cell, Section, rate
+from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, play
 from surepath.features import OneHot
 from surepath.floor import information_floor
 from surepath.problems.tabular import Tabular

@@ -10,7 +10,6 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import binomtest
 
 from surepath.api import learn
 from surepath.bench.report import tracked
@@ -119,14 +118,6 @@ class Crew:
             return [run(job) for job in tracked(jobs, title)]
         futures = [self._pool.submit(run, job) for job in jobs]
         return [future.result() for future in tracked(futures, title)]
-
-
-def rate(successes: int, trials: int, digits: int = 2) -> str:
-    """A share with its 95 % Wilson interval; more digits for small ones."""
-    if not trials:
-        return "0/0"
-    interval = binomtest(successes, trials).proportion_ci(method="wilson")
-    return f"{successes}/{trials} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
 
 
 def geometric(values: Sequence[float]) -> float:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.report import Cell, Section
-from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, outcome, play, rate
+from surepath.bench.report import Cell, Section, rate
+from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, outcome, play
 from surepath.problems.finite import Dynamics
 from surepath.problems.tabular import Tabular
 from surepath.system import Actions, Episodes

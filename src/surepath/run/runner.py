@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from surepath.asking import bad_reward
 from surepath.errors import InputError, JournalError
 from surepath.journal import Fault, Journal, Row
 from surepath.run.executors import Executor, Serial, refuse
@@ -105,12 +106,8 @@ class Runner:
         good = (rewards >= low) & (rewards <= high) & np.isfinite(rewards)
         if not good.all():
             episode, step = (int(i) for i in np.argwhere(~good)[0])
-            raise InputError(
-                f"rewards must lie in [{low:g}, {high:g}] and be finite",
-                got=f"{rewards[episode, step]:g} at step {step} of {readings.actions}",
-                remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
-                "system's true range (--reward-range LOW HIGH on the command line).",
-            )
+            got = f"{rewards[episode, step]:g} at step {step} of {readings.actions}"
+            raise bad_reward((low, high), got)
         seen = readings.observations
         if seen.dtype.kind == "f" and not np.isfinite(seen).all():
             episode, step, *_ = (int(i) for i in np.argwhere(~np.isfinite(seen))[0])

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from surepath.system import (
     Request,
     Summarising,
     System,
+    as_episodes,
 )
 
 LARGEST_DRAW = 2**62
@@ -163,14 +164,7 @@ def _at_once(system: System, unit: Unit) -> Readings:
                 remedy="A larger gap, a smaller norm or a shorter horizon asks for fewer.",
             )
         return cast(Summarising, system).summarise(request, rng)
-    episodes: Any = cast(Any, system).rollout(request.actions, request.count, rng)
-    if not isinstance(episodes, Episodes):
-        raise InputError(
-            "rollout must return surepath.Episodes",
-            got=type(episodes).__name__,
-            remedy="Return Episodes(actions, observations, rewards).",
-        )
-    return episodes
+    return as_episodes(system.rollout(request.actions, request.count, rng))
 
 
 def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
