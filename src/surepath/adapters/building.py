@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import importlib
 from collections.abc import Callable
@@ -96,9 +97,13 @@ def _itself(env: Any) -> Any:
 
 
 def _make(spec: Any) -> Any:
-    """The environment of a spec, without Gymnasium's checker: readings are checked here anyway."""
+    """The environment of a spec, without Gymnasium's watchers: readings are checked here anyway,
+    and every episode begins with a reset.
+    """
     import gymnasium
 
+    spec = copy.deepcopy(spec)
+    spec.order_enforce = False
     try:
         return gymnasium.make(spec, disable_env_checker=True)
     except gymnasium.error.DependencyNotInstalled as error:

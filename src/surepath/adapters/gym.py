@@ -49,6 +49,7 @@ class GymSystem:
         built = self._built()
         self.horizon = _horizon(built, horizon)
         self._moves = _moves(built.action_space)
+        self._latest: tuple[Actions, list[Any]] = ((), [])
         self._layout = Layout(built.observation_space)
         self.n_actions = len(self._moves)
         self.observation_space = self._layout.space
@@ -61,16 +62,19 @@ class GymSystem:
     def play(self, actions: Actions, seed: int) -> Play:
         """One episode; the observation that comes with an end is not part of it."""
         env = self._built()
-        step, keep, moves = env.step, self._layout.keep, self._moves_of(actions)
+        step, keep = env.step, self._layout.keep
+        if self._latest[0] is not actions:  # the same plan is played many times
+            self._latest = actions, self._moves_of(actions)
         observation, _ = env.reset(seed=seed)
-        observations, rewards = [keep(observation)], list[float]()
-        for move in moves:
+        observations: list[Any] = [keep(observation)]
+        rewards: list[float] = []
+        for move in self._latest[1]:
             observation, reward, terminated, truncated, _ = step(move)
             rewards.append(reward)
             if terminated or truncated:
                 break
             observations.append(keep(observation))
-        return observations[: steps_of(actions, self.horizon)], rewards
+        return observations[: self.horizon], rewards
 
     def gather(self, actions: Actions, plays: Sequence[Play]) -> Episodes:
         """Episodes of the same actions side by side, filled up where they ended early."""

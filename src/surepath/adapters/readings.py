@@ -11,6 +11,7 @@ own, or a flag beside numbers that are all zero. So what comes after an end is d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -51,19 +52,40 @@ class Layout:
         self._shape = (len(self._columns),) if self._nested else tuple(space.shape)
         self._single = isinstance(space, spaces.Discrete)
         self._discrete = all(column.size for column in self._columns)
-        # Takes an observation as it is, whatever the environment does to its own array later; a
-        # number needs no copy. What does not fit is found when the readings are put together.
-        self.keep: Callable[[Any], Any] = (
-            _same if self._single else self._row if self._nested else np.array
-        )
+        self._dtype = space.dtype
         self.space = _with_end(space, self._columns)
         self.n_observations = self._columns[0].size + 1 if self._single else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "keep"}
+
+    @cached_property
+    def keep(self) -> Callable[[Any], Any]:
+        """Takes an observation as it is, whatever the environment does to its own array later.
+
+        What does not fit is found when the readings are put together.
+        """
+        if self._single:
+            return _same  # a number needs no copy
+        return self._row if self._nested else _packer(self._dtype, self._shape)
 
     def _row(self, observation: Any) -> Any:
         try:
             return np.concatenate([np.ravel(_at(observation, path)) for path in self._paths])
         except (LookupError, TypeError, ValueError):
             return observation
+
+    def _unpacked(self, kept: Sequence[Any]) -> NDArray[Any]:
+        if self._single or self._nested:
+            return np.array(kept)
+        if set(map(type, kept)) == {bytes}:
+            return np.frombuffer(b"".join(kept), self._dtype).reshape(len(kept), *self._shape)
+        return np.array([self._array(value) for value in kept])
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return np.frombuffer(value, self._dtype).reshape(self._shape)
+        return value
 
     def fill(self, there: NDArray[np.bool_], kept: Sequence[Any]) -> NDArray[Any]:
         """Observations [n, T, ...]: those kept where `there`, [n, T], says so, in that order."""
@@ -82,7 +104,7 @@ class Layout:
     def _rows(self, kept: Sequence[Any], steps: IntArray) -> NDArray[Any]:
         """One row of numbers for every observation, as the environment counts them."""
         try:
-            values = np.array(kept)
+            values = self._unpacked(kept)
         except ValueError:  # no common shape
             values = np.empty(0, dtype=object)
         if values.shape != (len(kept), *self._shape) or values.dtype.kind not in NUMERIC:
@@ -143,6 +165,7 @@ class Layout:
     def _unfit(self, kept: Sequence[Any], steps: IntArray) -> InputError:
         """What to say of the first observation that does not have the shape of the space."""
         wanted = f"{len(self._columns)} numbers" if self._nested else f"shape {self._shape}"
+        kept = [self._array(value) for value in kept]
         first = next((i for i, value in enumerate(kept) if not self._fits(value)), 0)
         return InputError(
             f"observations of this space are numbers, with {wanted}",
@@ -221,6 +244,20 @@ def _with_end(space: Any, columns: Sequence[Column]) -> Any:
 
 def _same(observation: Any) -> Any:
     return observation
+
+
+def _packer(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    """Arrays of the space as bytes, which are put together fast; a copy of anything else."""
+
+    def packed(observation: Any) -> Any:
+        fits = (
+            type(observation) is np.ndarray
+            and observation.dtype is dtype
+            and observation.shape == shape
+        )
+        return observation.tobytes() if fits else np.array(observation)
+
+    return packed
 
 
 def _at(observation: Any, path: Path) -> Any:

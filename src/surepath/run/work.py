@@ -95,7 +95,7 @@ def seeds_of(unit: Unit) -> list[int]:
     if unit.attempt >= SAME_SEED:
         salted = [np.random.SeedSequence([int(w), unit.attempt]).generate_state(1) for w in chosen]
         chosen = np.concatenate(salted)
-    return [int(word >> 1) for word in chosen]  # many systems take 31 bits
+    return cast(list[int], (chosen >> 1).tolist())  # many systems take 31 bits
 
 
 def perform(system: System, unit: Unit, seconds: float = math.inf) -> Report:
