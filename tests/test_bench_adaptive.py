@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import surepath
-from surepath.bench import broken, calibration, growth, rivals, runs, ties
-from surepath.bench.adaptive import PARTS, Scale, adaptive
+from surepath.bench import broken, calibration, growth, rivals, run_suite, runs, ties
+from surepath.bench.adaptive import PARTS, Scale
 from surepath.bench.report import rate
 from surepath.bench.runs import Crew, Instance, Job, Outcome
 from surepath.errors import InputError
 
 TINY = Scale(
-    workers=1, instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, calibrated=1,
+    instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, calibrated=1,
     proved=2, broken=2, slow=1, step_seconds=1e-6,
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.usefixtures("tiny")
 def test_every_part_reports(part: str) -> None:
-    report = adaptive([part])
+    report = run_suite("adaptive", Crew(), [part])
     assert report.sections
     for section in report.sections:
         assert part in section.title
@@ -46,7 +46,7 @@ def test_every_part_reports(part: str) -> None:
 
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(InputError, match="rival"):
-        adaptive(["rivals"])
+        run_suite("adaptive", Crew(), ["rivals"])
 
 
 def test_processes_give_what_one_gives_in_the_same_order() -> None:

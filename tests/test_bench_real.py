@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from surepath.bench import real
+from surepath.bench import run_suite
 from surepath.bench.real import CASES, Scale
+from surepath.bench.runs import Crew
 from surepath.errors import InputError, MissingExtraError
 
-TINY = Scale(workers=1, seeds=1, rivals=0, trials=1, repeats=1, sleepers=1)
+TINY = Scale(seeds=1, rivals=0, trials=1, repeats=1, sleepers=1)
 
 
 @pytest.fixture(autouse=True)
@@ -22,21 +23,21 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_environments_are_solved_as_the_search_solves_them() -> None:
-    (section,) = real(["environments"]).sections
+    (section,) = run_suite("real", Crew(), ["environments"]).sections
     (row,) = section.rows
     assert str(row[1]).startswith("1/1")
     assert str(row[2]).startswith("1/1")
 
 
 def test_the_books_are_timed() -> None:
-    (section,) = real(["bookkeeping"]).sections
+    (section,) = run_suite("real", Crew(), ["bookkeeping"]).sections
     assert all(0.5 < float(ratio) < 20 for _, ratio, *_ in section.rows)
 
 
 def test_without_a_clone_the_suite_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(import_module("surepath.bench.real"), "EXAMPLES", tmp_path)
     with pytest.raises(InputError, match="examples of a clone"):
-        real(["environments"])
+        run_suite("real", Crew(), ["environments"])
 
 
 def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,5 +47,5 @@ def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_part_is_refused() -> None:
-    with pytest.raises(InputError, match="no part 'envs'"):
-        real(["envs"])
+    with pytest.raises(InputError, match="no part of the suite real, 'envs'"):
+        run_suite("real", Crew(), ["envs"])

@@ -12,6 +12,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -39,7 +40,6 @@ from surepath.schedule import Schedule, Setting
 from surepath.serve import serve
 from surepath.system import System
 from surepath.task import SCHEDULES, Future, plan_task
-from surepath.validate import nearest
 from surepath.verify import verify
 
 app = typer.Typer(
@@ -426,26 +426,32 @@ def bench_command(
     only: Annotated[
         list[str] | None, typer.Option(help="Run this part of the suite alone; repeatable.")
     ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write tables, figures and all runs here; goes on if stopped."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="The size that takes minutes.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a benchmark suite and print its tables."""
-    if suite not in benches.SUITES:
-        raise InputError(
-            f"there is no benchmark suite {suite!r}",
-            got=repr(suite),
-            remedy=nearest(suite, benches.SUITES),
-        )
-    if only and suite not in benches.PARTS:
-        raise InputError(
-            f"the suite {suite!r} has no parts",
-            got=f"--only {only[0]}",
-            remedy="Run the whole suite.",
-        )
-    report = benches.PARTS[suite](only) if only else benches.SUITES[suite]()
+    benches.parts_of(suite, only or ())  # before anything is made
+    with ExitStack() as opened:
+        store = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            store = opened.enter_context(benches.Store(folder / f"{suite}.jsonl"))
+        crew = opened.enter_context(benches.Crew(workers, store=store, quick=quick))
+        report = benches.run_suite(suite, crew, only or ())
+        written: list[Path] = []
+        if folder is not None and store is not None:
+            written = benches.publish(report, store, folder)
     if as_json:
         typer.echo(json.dumps(report.to_dict()))
-    else:
-        report.show(out)
+        return
+    report.show(out)
+    for path in written:
+        out.print(f"written: {path}", highlight=False, soft_wrap=True)
 
 
 def _check_outputs(save: Path | None, plot: Path | None) -> None:

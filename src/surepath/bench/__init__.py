@@ -1,25 +1,66 @@
-"""Benchmarks: suites as data, one command, ratios from one run."""
+"""Benchmarks: suites as data, one loop, ratios from one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
-from surepath.bench.adaptive import adaptive
+from surepath.bench import adaptive, real
 from surepath.bench.constants import constants
+from surepath.bench.figures import draw
 from surepath.bench.futures import futures
 from surepath.bench.gain import gain
 from surepath.bench.kernels import kernels
-from surepath.bench.real import real
 from surepath.bench.report import Report
+from surepath.bench.runs import Crew, Part
+from surepath.bench.store import Store
+from surepath.errors import InputError
+from surepath.validate import nearest
 
-SUITES: Mapping[str, Callable[[], Report]] = {
-    "constants": constants,
-    "futures": futures,
-    "kernels": kernels,
-    "gain": gain,
-    "adaptive": adaptive,
-    "real": real,
+SUITES: Mapping[str, Mapping[str, Part]] = {
+    "constants": {"constants": constants},
+    "futures": {"futures": futures},
+    "kernels": {"kernels": kernels},
+    "gain": {"gain": gain},
+    "adaptive": adaptive.PARTS,
+    "real": real.PARTS,
 }
+"""The parts of each suite, by name."""
 
-PARTS: Mapping[str, Callable[[Collection[str]], Report]] = {"adaptive": adaptive, "real": real}
-"""Suites of which single parts can be run."""
+
+def parts_of(suite: str, only: Collection[str] = ()) -> list[Part]:
+    """The parts of a suite, or those that are named, in its order."""
+    _known("benchmark suite", suite, SUITES)
+    for name in only:
+        _known(f"part of the suite {suite},", name, SUITES[suite])
+    return [part for name, part in SUITES[suite].items() if not only or name in only]
+
+
+def run_suite(suite: str, crew: Crew, only: Collection[str] = ()) -> Report:
+    report = Report(suite)
+    for part in parts_of(suite, only):
+        report.add(part(crew))
+    if crew.store is not None and (others := crew.store.others):
+        report.remarks.append(
+            f"{others} of the runs were made by other code than this: remove {crew.store.path.name}"
+            " to make them again."
+        )
+    return report
+
+
+def _known(what: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise InputError(
+            f"there is no {what} {name!r}", got=repr(name), remedy=nearest(name, known)
+        )
+
+
+def publish(report: Report, store: Store, folder: Path) -> list[Path]:
+    """Tables, figures and all runs of a suite as files of the folder."""
+    pages, runs = folder / f"{report.suite}.md", folder / f"{report.suite}-runs.csv"
+    pages.write_text(report.markdown(), encoding="utf-8")
+    store.table(runs)
+    pictures = [folder / f"{report.suite}-{figure.name}.svg" for figure in report.figures]
+    for figure, path in zip(report.figures, pictures, strict=True):
+        draw(figure, path)
+    return [pages, runs, *pictures]

@@ -7,15 +7,14 @@ this command, with 95 % Wilson intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from surepath.bench.broken import broken_assumptions
 from surepath.bench.calibration import calibration, proved
 from surepath.bench.growth import beyond_tabular, growth
-from surepath.bench.report import Report, Section, chosen
 from surepath.bench.rivals import against_floor, against_merging
-from surepath.bench.runs import Crew
+from surepath.bench.runs import Part
 from surepath.bench.ties import STEP_SECONDS, overhead, ties
 
 
@@ -23,7 +22,6 @@ from surepath.bench.ties import STEP_SECONDS, overhead, ties
 class Scale:
     """How many runs each part makes."""
 
-    workers: int = 2
     instances: int = 25  # of rival, floor and ties
     runs: int = 8  # of the rival, on each instance
     tuning: int = 20  # of the rival, on each instance and number of samples that is tried
@@ -39,21 +37,14 @@ class Scale:
 
 SCALE = Scale()
 
-PARTS: Mapping[str, Callable[[Crew, Scale], list[Section]]] = {
-    "rival": lambda crew, s: against_merging(crew, s.instances, s.runs, s.tuning),
-    "floor": lambda crew, s: [against_floor(crew, s.instances, s.repeats)],
-    "beyond": lambda crew, s: [beyond_tabular(crew, s.beyond)],
-    "growth": lambda crew, s: growth(crew, s.beyond, s.points),
-    "calibration": lambda crew, s: [calibration(crew, s.calibrated)],
-    "proved": lambda crew, s: [proved(crew, s.proved)],
-    "broken": lambda crew, s: broken_assumptions(crew, s.broken),
-    "ties": lambda crew, s: [ties(crew, s.instances, s.repeats)],
-    "overhead": lambda crew, s: [overhead(crew, s.slow, s.step_seconds)],
+PARTS: Mapping[str, Part] = {
+    "rival": lambda crew: against_merging(crew, SCALE.instances, SCALE.runs, SCALE.tuning),
+    "floor": lambda crew: [against_floor(crew, SCALE.instances, SCALE.repeats)],
+    "beyond": lambda crew: [beyond_tabular(crew, SCALE.beyond)],
+    "growth": lambda crew: growth(crew, SCALE.beyond, SCALE.points),
+    "calibration": lambda crew: [calibration(crew, SCALE.calibrated)],
+    "proved": lambda crew: [proved(crew, SCALE.proved)],
+    "broken": lambda crew: broken_assumptions(crew, SCALE.broken),
+    "ties": lambda crew: [ties(crew, SCALE.instances, SCALE.repeats)],
+    "overhead": lambda crew: [overhead(crew, SCALE.slow, SCALE.step_seconds)],
 }
-
-
-def adaptive(only: Collection[str] = ()) -> Report:
-    """All parts, or those that are named."""
-    parts = chosen(PARTS, only)
-    with Crew(SCALE.workers) as crew:
-        return Report("adaptive", [section for part in parts for section in part(crew, SCALE)])

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from surepath.bench.report import Cell, Report, Section, slope, tracked
-from surepath.errors import SurepathError
+from surepath.bench.report import Cell, Finding, Section, slope
+from surepath.bench.runs import Crew
+from surepath.features import OneHot
 from surepath.learner import Learner
 from surepath.problems.base import Problem
 from surepath.problems.tabular import tabular
@@ -62,66 +63,89 @@ def instance() -> Problem:
     return tabular(horizon=3, states=3, actions=2, observations=4, gap=0.28, seed=21)
 
 
-def constants() -> Report:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a schedule asked for, and what it used."""
+
+    feature_samples: int
+    reward_samples: int
+    expanded: int  # most expansions of a level
+    episodes: int
+    steps: int
+    optimal: bool
+
+
+def run(job: tuple[str, float]) -> Run:
+    """A schedule, by its name, that assumes so much of the true gap."""
+    name, share = job
     problem = instance()
-    task = plan_task(problem, schedule="tight")
-    if task.setting is None:
-        raise SurepathError("the instance does not know its gap and norm")
-    settings = [replace(task.setting, gap=task.setting.gap * share) for share in SWEEP]
-    runs: dict[tuple[str, float], Learner] = {}
-    for name, setting in tracked([(name, s) for name in RULES for s in settings], "constants"):
-        learner = Learner(problem.horizon, problem.n_actions, task.features, RULES[name](setting))
-        drive(learner, Runner(problem, 0))
-        runs[name, setting.gap] = learner
-    setting = settings[0]
-    whole = {name: runs[name, setting.gap] for name in RULES}
-    reference = whole["tight"].usage.steps
-    saved = whole["paper"].usage.steps / reference
-    return Report(
-        "constants",
-        [
-            Section(
-                f"H=3, S=3, A=2, O=4, gap {setting.gap:.3f}, norm {setting.norm:.3f}, "
-                f"delta {setting.delta:g}",
-                COLUMNS,
-                [
-                    (name, *_row(problem, setting, learner, reference))
-                    for name, learner in whole.items()
-                ],
-            ),
-            _slopes(settings, runs),
-        ],
-        [f"tight uses {saved:.3g} times fewer steps than paper."],
+    learner = Learner(
+        problem.horizon, problem.n_actions, OneHot(problem.dimension), RULES[name](assumed(share))
     )
+    drive(learner, Runner(problem, 0))
+    return Run(
+        learner.schedule.feature_samples,
+        learner.schedule.reward_samples,
+        max(learner.usage.expansions),
+        learner.usage.episodes,
+        learner.usage.steps,
+        problem.is_optimal(learner.incumbent),
+    )
+
+
+def assumed(share: float) -> Setting:
+    """What the instance says of itself, but so much of its gap."""
+    setting = plan_task(instance(), schedule="tight").setting
+    assert setting is not None  # a built-in problem knows its gap and norm
+    return replace(setting, gap=setting.gap * share)
+
+
+def constants(crew: Crew) -> list[Finding]:
+    jobs = [(name, share) for name in RULES for share in SWEEP]
+    runs = dict(zip(jobs, crew.spread(run, jobs, "constants"), strict=True))
+    setting = assumed(SWEEP[0])
+    whole = {name: runs[name, SWEEP[0]] for name in RULES}
+    reference = whole["tight"].steps
+    return [
+        Section(
+            f"H=3, S=3, A=2, O=4, gap {setting.gap:.3f}, norm {setting.norm:.3f}, "
+            f"delta {setting.delta:g}",
+            COLUMNS,
+            [(name, *_row(name, setting, used, reference)) for name, used in whole.items()],
+        ),
+        _slopes(runs),
+        f"tight uses {whole['paper'].steps / reference:.3g} times fewer steps than paper.",
+    ]
 
 
 COLUMNS = ("schedule", "N'", "expanded", "M", "M'", "episodes", "steps", "bound", "/ tight",
            "optimal")  # fmt: skip
 
 
-def _row(problem: Problem, setting: Setting, learner: Learner, reference: int) -> tuple[Cell, ...]:
-    most = bounds(learner.schedule, setting)
+def _row(name: str, setting: Setting, used: Run, reference: int) -> tuple[Cell, ...]:
+    most = bounds(RULES[name](setting), setting)
     return (
         most.expansions,
-        max(learner.usage.expansions),
-        learner.schedule.feature_samples,
-        learner.schedule.reward_samples,
-        learner.usage.episodes,
-        learner.usage.steps,
+        used.expanded,
+        used.feature_samples,
+        used.reward_samples,
+        used.episodes,
+        used.steps,
         most.steps,
-        learner.usage.steps / reference,
-        problem.is_optimal(learner.incumbent),
+        used.steps / reference,
+        used.optimal,
     )
 
 
-def _slopes(settings: list[Setting], runs: Mapping[tuple[str, float], Learner]) -> Section:
+def _slopes(runs: Mapping[tuple[str, float], Run]) -> Section:
     """Exponents in norm / gap: of the steps used on the instance, and of the bound far out."""
+    settings = [assumed(share) for share in SWEEP]
     ratios = [s.norm / s.gap for s in settings]
     far = [replace(settings[0], gap=gap) for gap in ASYMPTOTIC_GAPS]
     rows: list[tuple[Cell, ...]] = [
         (
             name,
-            slope(ratios, [runs[name, s.gap].usage.steps for s in settings]),
+            slope(ratios, [runs[name, share].steps for share in SWEEP]),
             slope([s.norm / s.gap for s in far], [bounds(rule(s), s).steps for s in far]),
         )
         for name, rule in RULES.items()

@@ -8,11 +8,13 @@ and every reading serves all windows it belongs to.
 from __future__ import annotations
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.report import Cell, Report, Section, rate, tracked
+from surepath.bench.report import Cell, Finding, Section, rate
+from surepath.bench.runs import Crew
 from surepath.embedding import Embedding, JointEmbedding, VectorEmbedding
 from surepath.features import OneHot
 from surepath.problems.overcomplete import overcomplete
@@ -39,12 +41,17 @@ class SingleEpisodes:
         return self.problem.rollout(actions, n, rng)
 
 
-def futures() -> Report:
+def futures(crew: Crew) -> list[Finding]:
     rows: list[tuple[Cell, ...]] = []
-    for future, samples in tracked(list(product(FUTURES, SAMPLES)), "futures"):
+    points = list(product(FUTURES, SAMPLES))
+    jobs = [Window(seed, *point, w) for point in points for w in WINDOWS for seed in range(SEEDS)]
+    played = dict(zip(jobs, crew.spread(run, jobs, "futures"), strict=True))
+    for future, samples in points:
         errors = np.array([embedding_errors(seed, future, samples) for seed in range(SEEDS)])
-        joint, means = errors.mean(axis=0)
-        won = {w: [run(seed, future, samples, w) for seed in range(SEEDS)] for w in WINDOWS}
+        joint, means = (float(error) for error in errors.mean(axis=0))
+        won = {
+            w: [played[Window(seed, future, samples, w)] for seed in range(SEEDS)] for w in WINDOWS
+        }
         successes = {w: sum(ok for ok, _ in runs) for w, runs in won.items()}
         episodes = {w: float(np.mean([cost for _, cost in runs])) for w, runs in won.items()}
         rows.append(
@@ -62,15 +69,12 @@ def futures() -> Report:
         )
     columns = ("K", "M", "error, joint", "error, product", "ratio", "exact, joint",
                "exact, product", "episodes, joint", "episodes, product")  # fmt: skip
-    return Report(
-        "futures",
-        [Section(f"overcomplete, S=6, O=3, H=5, A=2, {SEEDS} seeds", columns, rows)],
-        [
-            "error: mean ||z-hat - z|| from the same episodes, M for each continuation.",
-            "exact: runs that returned the optimum, with their 95 % Wilson interval; M readings an "
-            "embedding and a reward mean, ridge 4 / M, threshold 1.",
-        ],
-    )
+    return [
+        Section(f"overcomplete, S=6, O=3, H=5, A=2, {SEEDS} seeds", columns, rows),
+        "error: mean ||z-hat - z|| from the same episodes, M for each continuation.",
+        "exact: runs that returned the optimum, with their 95 % Wilson interval; M readings an "
+        "embedding and a reward mean, ridge 4 / M, threshold 1.",
+    ]
 
 
 WINDOWS: tuple[Windows, ...] = ("joint", "product")
@@ -114,9 +118,18 @@ def _joint_order(problem: Tabular, future: int) -> FloatArray:
     return np.concatenate(blocks)
 
 
-def run(seed: int, future: int, samples: int, windows: Windows) -> tuple[bool, int]:
+class Window(NamedTuple):
+    """One run: how far it looks ahead, and how it averages what it sees."""
+
+    seed: int
+    future: int
+    samples: int
+    windows: Windows
+
+
+def run(job: Window) -> tuple[bool, int]:
     """Whether a run found the optimum, and what it cost."""
-    problem = overcomplete(seed=seed)
-    schedule = Schedule(4 / samples, 1.0, samples, samples, windows=windows)
-    result = learn(SingleEpisodes(problem), schedule=schedule, future=future, seed=seed)
+    problem = overcomplete(seed=job.seed)
+    schedule = Schedule(4 / job.samples, 1.0, job.samples, job.samples, windows=job.windows)
+    result = learn(SingleEpisodes(problem), schedule=schedule, future=job.future, seed=job.seed)
     return problem.is_optimal(result.actions), result.episodes

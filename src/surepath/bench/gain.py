@@ -8,12 +8,14 @@ proved bound. The second counts expansions of real runs against the bound that f
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from surepath.api import learner_of
-from surepath.bench.report import Cell, Report, Section, slope, tracked
+from surepath.bench.report import Cell, Finding, Section, slope
+from surepath.bench.runs import Crew
 from surepath.gain import gain_bound, information_gain
 from surepath.kernels import Kernel
 from surepath.problems.continuous import continuous
@@ -30,8 +32,8 @@ RIDGES = (1e-1, 1e-2, 1e-3)
 SEEDS = 3
 
 
-def gain() -> Report:
-    return Report("gain", [_growth(), _expansions()])
+def gain(crew: Crew) -> list[Finding]:
+    return [_growth(), _expansions(crew)]
 
 
 def _kernels() -> dict[str, Kernel]:
@@ -71,22 +73,24 @@ def _growth() -> Section:
     )
 
 
-def _expansions() -> Section:
-    """Most expansions of a level in real runs, beside N' from the bound."""
+def expansions(job: tuple[str, float, int]) -> tuple[int, int]:
+    """Most expansions of a level in a run, and N' from the bound."""
+    name, ridge, seed = job
+    problem = continuous(seed=seed)
+    features = KernelFeatures(name, "nystroem")
+    task = plan_task(problem, features=features, schedule=Schedule(ridge, 1.0, 200, 200), seed=seed)
+    learner = learner_of(task)
+    drive(learner, Runner(problem, seed))
+    return max(learner.usage.expansions), task.expansions(ridge, 1.0) if task.expansions else 0
+
+
+def _expansions(crew: Crew) -> Section:
+    """Real runs beside the bound."""
     rows: list[tuple[Cell, ...]] = []
-    runs = [(name, ridge) for name in ("rbf", "matern") for ridge in RIDGES]
-    for name, ridge in tracked(runs, "gain"):
-        most, bounded = 0, 0
-        for seed in range(SEEDS):
-            problem = continuous(seed=seed)
-            features = KernelFeatures(name, "nystroem")
-            task = plan_task(
-                problem, features=features, schedule=Schedule(ridge, 1.0, 200, 200), seed=seed
-            )
-            learner = learner_of(task)
-            drive(learner, Runner(problem, seed))
-            most = max(most, *learner.usage.expansions)
-            bounded = max(bounded, task.expansions(ridge, 1.0) if task.expansions else 0)
+    for name, ridge in product(("rbf", "matern"), RIDGES):
+        jobs = [(name, ridge, seed) for seed in range(SEEDS)]
+        found = crew.spread(expansions, jobs, f"{name}, ridge {ridge:g}")
+        most, bounded = (max(column) for column in zip(*found, strict=True))
         rows.append((name, ridge, most, bounded, most <= bounded))
     return Section(
         f"expansions of a level on `continuous` (H=5, A=4), {SEEDS} seeds",

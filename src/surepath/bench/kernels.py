@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.report import Cell, Report, Section, tracked
+from surepath.bench.report import Cell, Finding, Section, tracked
+from surepath.bench.runs import Crew
 from surepath.kernels import (
     Bag,
     FourierFeatures,
@@ -57,7 +58,7 @@ def measured(work: Callable[[], Any]) -> Measured:
     return Measured(value, seconds, peak / 2**20)
 
 
-def kernels() -> Report:
+def kernels(_: Crew) -> list[Finding]:
     from sklearn.gaussian_process.kernels import RBF  # pyright: ignore[reportMissingTypeStubs]
 
     rows: list[tuple[Cell, ...]] = []
@@ -68,17 +69,14 @@ def kernels() -> Report:
         rows += compare(kernel, bags, pilot)
     columns = ("nodes", "readings", "form", "components", "relative error", "seconds a row",
                "time / exact", "peak MB")  # fmt: skip
-    return Report(
-        "kernels",
-        [Section("Gram matrix of mean embeddings, RBF on four range sensors", columns, rows)],
-        [
-            f"error: of {EXACT_ROWS} rows of the Gram matrix against the exact form (Frobenius, "
-            f"relative, root mean square of {DRAWS} draws). seconds a row: exact, all pairs of "
-            "readings; otherwise the features of all nodes, shared out over the rows. peak MB: "
-            "besides the readings themselves "
-            f"({COUNTS[-1][0] * COUNTS[-1][1] * 4 * 8 / 2**20:.0f} MB in the last block).",
-        ],
-    )
+    return [
+        Section("Gram matrix of mean embeddings, RBF on four range sensors", columns, rows),
+        f"error: of {EXACT_ROWS} rows of the Gram matrix against the exact form (Frobenius, "
+        f"relative, root mean square of {DRAWS} draws). seconds a row: exact, all pairs of "
+        "readings; otherwise the features of all nodes, shared out over the rows. peak MB: besides "
+        f"the readings themselves ({COUNTS[-1][0] * COUNTS[-1][1] * 4 * 8 / 2**20:.0f} MB in the "
+        "last block).",
+    ]
 
 
 def node_bags(nodes: int, samples: int) -> list[Bag]:

@@ -17,7 +17,7 @@ import importlib.util
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,8 +28,8 @@ import numpy as np
 
 from surepath.adapters.gym import as_system
 from surepath.api import learn
-from surepath.bench.report import Cell, Report, Section, chosen, rate
-from surepath.bench.runs import Crew, geometric
+from surepath.bench.report import Cell, Finding, Section, rate
+from surepath.bench.runs import Crew, Part, geometric
 from surepath.errors import InputError, MissingExtraError
 from surepath.journal import Journal
 from surepath.run.executors import Executor, Serial
@@ -45,7 +45,6 @@ SLEEP = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    workers: int = 2
     seeds: int = 20  # of surepath, on each environment
     rivals: int = 2  # of PPO, on each environment
     trials: int = 20  # episodes of a trained policy
@@ -164,7 +163,8 @@ def _episode(model: Any, env: Any, seed: int) -> float:
     return total
 
 
-def environments(crew: Crew, scale: Scale) -> Section:
+def environments(crew: Crew) -> list[Finding]:
+    scale = SCALE
     runs: dict[str, list[Run]] = {}
     for case in CASES:
         jobs = [(case, seed) for seed in range(scale.seeds)]
@@ -182,12 +182,14 @@ def environments(crew: Crew, scale: Scale) -> Section:
         trained, crew.spread(train, trained, "recurrent PPO"), strict=True
     ):
         earned[case.title].append(share)
-    return Section(
-        f"real environments: {scale.seeds} seeds; recurrent PPO after as many steps, {scale.rivals}"
-        f" seeds x {scale.trials} episodes",
-        ("environment", "optimum found", "certified", "steps", "PPO's episodes that earn it"),
-        [_row(title, runs[title], steps[title], earned[title]) for title in runs],
-    )
+    return [
+        Section(
+            f"real environments: {scale.seeds} seeds; recurrent PPO after as many steps, "
+            f"{scale.rivals} seeds x {scale.trials} episodes",
+            ("environment", "optimum found", "certified", "steps", "PPO's episodes that earn it"),
+            [_row(title, runs[title], steps[title], earned[title]) for title in runs],
+        ),
+    ]
 
 
 def _row(title: str, runs: list[Run], steps: float, earned: list[float]) -> tuple[Cell, ...]:
@@ -203,13 +205,16 @@ def _row(title: str, runs: list[Run], steps: float, earned: list[float]) -> tupl
 # ---------------------------------------------------------------- keeping the books
 
 
-def bookkeeping(_: Crew, scale: Scale) -> Section:
+def bookkeeping(_: Crew) -> list[Finding]:
     """Wall time with a journal over a bare loop of reset and step, the same episodes."""
-    return Section(
-        f"bookkeeping: wall time with a journal, serial / bare loop, {scale.repeats} pairs",
-        ("environment", "median ratio", "its quartiles", "total / total"),
-        [_overhead(horizon, scale.repeats) for horizon in (8, 20)],
-    )
+    scale = SCALE
+    return [
+        Section(
+            f"bookkeeping: wall time with a journal, serial / bare loop, {scale.repeats} pairs",
+            ("environment", "median ratio", "its quartiles", "total / total"),
+            [_overhead(horizon, scale.repeats) for horizon in (8, 20)],
+        ),
+    ]
 
 
 def _overhead(horizon: int, repeats: int) -> tuple[Cell, ...]:
@@ -275,17 +280,23 @@ class Sleepy:
         return self.gather(actions, [self.play(actions, int(seed)) for seed in seeds])
 
 
-def throughput(_: Crew, scale: Scale) -> Section:
+def throughput(_: Crew) -> list[Finding]:
     """Episodes a second on Ray over those in this process."""
+    scale = SCALE
     system = Sleepy()
     alone = _speed(system, Serial(), 100)
     with RayCluster(scale.sleepers, cpus=0.01) as cluster:
         together = _speed(system, cluster, 100 * scale.sleepers)
-    return Section(
-        f"throughput: a system that sleeps {1000 * SLEEP:g} ms a step",
-        ("workers", "episodes a second", "ratio"),
-        [("this process", alone, 1.0), (f"{scale.sleepers} on Ray", together, together / alone)],
-    )
+    return [
+        Section(
+            f"throughput: a system that sleeps {1000 * SLEEP:g} ms a step",
+            ("workers", "episodes a second", "ratio"),
+            [
+                ("this process", alone, 1.0),
+                (f"{scale.sleepers} on Ray", together, together / alone),
+            ],
+        ),
+    ]
 
 
 def _speed(system: System, executor: Executor, episodes: int) -> float:
@@ -297,15 +308,8 @@ def _speed(system: System, executor: Executor, episodes: int) -> float:
     return episodes / (time.perf_counter() - started)
 
 
-PARTS: Mapping[str, Callable[[Crew, Scale], Section]] = {
+PARTS: Mapping[str, Part] = {
     "environments": environments,
     "bookkeeping": bookkeeping,
     "throughput": throughput,
 }
-
-
-def real(only: Collection[str] = ()) -> Report:
-    """All parts, or those that are named."""
-    parts = chosen(PARTS, only)
-    with Crew(SCALE.workers) as crew:
-        return Report("real", [part(crew, SCALE) for part in parts])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from rich import box
@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from surepath.errors import InputError
-from surepath.validate import nearest
-
 T = TypeVar("T")
+LINE_SECONDS = 30.0
+"""Between two lines of progress, when nobody watches a bar."""
+
 Cell: TypeAlias = str | int | float | bool
 
 
@@ -29,10 +29,59 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A curve of a figure."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()  # ends of an interval around y, where there is one
+    high: tuple[float, ...] = ()
+    points: bool = False  # single points, not joined
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture as data."""
+
+    name: str  # of its file
+    title: str
+    x: str  # what the axes show
+    y: str
+    lines: list[Line]
+    log: str = "xy"  # axes that are logarithmic
+
+
+Finding: TypeAlias = Section | Figure | str
+"""What a part of a suite has to say: a table, a picture or a remark."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     suite: str
     sections: list[Section] = field(default_factory=list[Section])
     remarks: list[str] = field(default_factory=list[str])
+    figures: list[Figure] = field(default_factory=list[Figure])
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if isinstance(finding, Section):
+                self.sections.append(finding)
+            elif isinstance(finding, Figure):
+                self.figures.append(finding)
+            else:
+                self.remarks.append(finding)
+
+    def markdown(self) -> str:
+        """The tables and remarks, and the pictures by the names of their files."""
+        blocks = [f"# surepath bench {self.suite}"]
+        for section in self.sections:
+            table = [section.columns, ("---",) * len(section.columns), *section.rows]
+            rows = ["| " + " | ".join(map(_text, row)) + " |" for row in table]
+            blocks += [f"**{section.title}**", "\n".join(rows)]
+        blocks += self.remarks
+        blocks += [f"![{figure.title}]({self.suite}-{figure.name}.svg)" for figure in self.figures]
+        return "\n\n".join(blocks) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -57,26 +106,21 @@ def _text(cell: Cell) -> str:
     return str(cell)
 
 
-def tracked(runs: Sequence[T], title: str) -> Iterator[T]:
-    """The runs one by one, with a bar on standard error; when piped, a line at the end."""
+def tracked(runs: Iterable[T], title: str, count: int | None = None) -> Iterator[T]:
+    """The runs one by one, with a bar on standard error; when piped, a line now and then."""
+    total = count if count is not None else len(cast(Sequence[T], runs))
     console = Console(stderr=True)
     if console.is_terminal:
-        yield from track(runs, title, console=console, transient=True)
+        yield from track(runs, title, total=total, console=console, transient=True)
         return
-    started = time.monotonic()
-    yield from runs
-    seconds = time.monotonic() - started
-    console.print(f"{title}: {len(runs)} in {seconds:.0f} s", highlight=False, soft_wrap=True)
-
-
-def chosen(parts: Mapping[str, T], only: Collection[str]) -> list[T]:
-    """The parts of a suite that are named, in its order; all where none is."""
-    for name in only:
-        if name not in parts:
-            raise InputError(
-                f"the suite has no part {name!r}", got=repr(name), remedy=nearest(name, parts)
-            )
-    return [part for name, part in parts.items() if not only or name in only]
+    started = shown = time.monotonic()
+    for number, run in enumerate(runs, 1):
+        yield run
+        now = time.monotonic()
+        if number == total or now - shown > LINE_SECONDS:
+            shown = now
+            text = f"{title}: {number}/{total} in {now - started:.0f} s"
+            console.print(text, highlight=False, soft_wrap=True)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.report import tracked
+from surepath.bench.report import Finding, tracked
+from surepath.bench.store import Store
 from surepath.problems import Problem, make
 from surepath.result import Result
 
@@ -99,10 +100,19 @@ def play(job: Job) -> Outcome:
 
 
 class Crew:
-    """Runs jobs in so many processes; a context manager, because processes take time to start."""
+    """Runs jobs in so many processes; a context manager, because processes take time to start.
 
-    def __init__(self, workers: int) -> None:
-        self._pool = ProcessPoolExecutor(workers, get_context("spawn")) if workers > 1 else None
+    store: results are kept in it, and those it has are not run again. quick: whether suites are
+    to be run at the size that takes minutes.
+    """
+
+    def __init__(
+        self, workers: int = 1, *, store: Store | None = None, quick: bool = False
+    ) -> None:
+        self.quick = quick
+        self.store = store
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Crew:
         return self
@@ -114,10 +124,34 @@ class Crew:
 
     def spread(self, run: Callable[[J], R], jobs: Sequence[J], title: str) -> list[R]:
         """`run` of every job, in the order of the jobs, with a bar."""
+        results: dict[int, R] = {}
+        for index, job in enumerate(jobs):
+            if self.store is not None and self.store.has(run, job):
+                results[index] = self.store.get(run, job)
+        missing = [index for index in range(len(jobs)) if index not in results]
+        for index, result in self._run(run, {index: jobs[index] for index in missing}, title):
+            results[index] = result
+            if self.store is not None:
+                self.store.keep(run, jobs[index], result)
+        return [results[index] for index in range(len(jobs))]
+
+    def _run(
+        self, run: Callable[[J], R], jobs: Mapping[int, J], title: str
+    ) -> Iterator[tuple[int, R]]:
+        """The results as they come, each with the number of its job."""
+        if self._workers == 1:
+            for index in tracked(list(jobs), title):
+                yield index, run(jobs[index])
+            return
         if self._pool is None:
-            return [run(job) for job in tracked(jobs, title)]
-        futures = [self._pool.submit(run, job) for job in jobs]
-        return [future.result() for future in tracked(futures, title)]
+            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"))
+        futures = {self._pool.submit(run, job): index for index, job in jobs.items()}
+        for future in tracked(as_completed(futures), title, len(jobs)):
+            yield futures[future], future.result()
+
+
+Part: TypeAlias = Callable[[Crew], Sequence[Finding]]
+"""A part of a suite."""
 
 
 def geometric(values: Sequence[float]) -> float:
