@@ -103,12 +103,12 @@ def vector_samples(windows: Windows, dimension: int) -> FloatArray:
         if present:
             sums = np.array([cloud.total for cloud in present])
             samples[read, position, 0] = [cloud.count for cloud in present]
-            samples[read, position, 1:] = np.linalg.solve(_noise_root(present), sums.T).T
+            samples[read, position, 1:] = sums @ _whitening(present)
     return samples
 
 
-def _noise_root(clouds: Sequence[Cloud]) -> FloatArray:
-    """R with R R' the noise covariance that the clouds share."""
+def _whitening(clouds: Sequence[Cloud]) -> FloatArray:
+    """W with W' N W = 1 for the noise covariance N that the clouds share."""
     dimension = len(clouds[0].total)
     freedom = sum(cloud.count - 1 for cloud in clouds)
     scatter = np.zeros((dimension, dimension))
@@ -128,8 +128,9 @@ def _noise_root(clouds: Sequence[Cloud]) -> FloatArray:
     noise = (scatter + dimension * np.diag(diagonal)) / max(freedom + dimension, 1)
     # Features without noise tell apart whatever differs in them at all.
     apart = np.var([cloud.value for cloud in clouds], axis=0)
+    apart = np.where(apart > ROUNDING**2 * squares, apart, 0.0)
     units = np.sqrt(np.maximum(diagonal, NOISELESS * apart))
     units[units == 0] = 1.0
     # Rounding of the sums may leave it a little indefinite.
     values, axes = np.linalg.eigh(noise / np.outer(units, units))
-    return units[:, None] * axes * np.sqrt(np.maximum(values, NOISELESS))
+    return axes / units[:, None] / np.sqrt(np.maximum(values, NOISELESS))

@@ -144,10 +144,19 @@ class Crew:
                 yield index, run(jobs[index])
             return
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                self._workers, get_context("spawn"), initializer=_one_thread
+            )
         futures = {self._pool.submit(run, job): index for index, job in jobs.items()}
         for future in tracked(as_completed(futures), title, len(jobs)):
             yield futures[future], future.result()
+
+
+def _one_thread() -> None:
+    """Each worker has a core: threads of the linear algebra would only wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
 
 
 Part: TypeAlias = Callable[[Crew], Sequence[Finding]]
