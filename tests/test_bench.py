@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from sklearn.gaussian_process.kernels import RBF
 
-from surepath.bench import SUITES, real, run_suite
+from surepath.bench import SUITES, lower_bounds, peers, real, run_suite, scaling, table1
 from surepath.bench.adaptive import Scale
 from surepath.bench.report import Report, rate, slope
 from surepath.bench.runs import Crew
@@ -29,8 +29,30 @@ SIZES: dict[str, dict[str, Any]] = {
     # Its parts are tested one by one elsewhere.
     "adaptive": {"SCALE": Scale(instances=1, repeats=1)},
     "real": {"SCALE": real.Scale(repeats=1)},
-}
-MODULES = {name: import_module(f"surepath.bench.{name}") for name in SIZES}
+    "lower-bounds": {
+        "FULL": lower_bounds.Scale(
+            horizons=(2, 3), bits=(1, 2), instances=2, searches=1, cap=400, stakes=(0.25, 0.2),
+            games=1, eps=(0.8, 0.4),
+        )
+    },
+    "table1": {
+        "FULL": table1.Scale(instances=1, points=2),
+        "ROWS": {name: table1.ROWS[name] for name in ("surepath", "state merging", "UCT")},
+        "CAP": 1000,
+    },
+    "peers": {
+        "FULL": peers.Scale(instances=2, training=1, policies=0, shrink=50, contests=("tabular",))
+    },
+    "scaling": {
+        "FULL": scaling.Scale({"adaptive": 1, "tight": 1, "paper": 1}),
+        "SWEEPS": {
+            "adaptive": scaling.ADAPTIVE[4:5],
+            "tight": scaling.TIGHT[:1] + scaling.TIGHT[3:],
+            "paper": (),
+        },
+    },
+}  # fmt: skip
+MODULES = {name: import_module(f"surepath.bench.{name.replace('-', '_')}") for name in SIZES}
 
 
 @pytest.fixture
@@ -48,13 +70,16 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     # The parts of the larger suites are tested one by one elsewhere.
-    report = run_suite(name, Crew(), {"adaptive": ["floor"], "real": ["bookkeeping"]}.get(name, ()))
+    some = {"adaptive": ["floor"], "real": ["bookkeeping"], "lower-bounds": ["leaking", "search"]}
+    report = run_suite(name, Crew(), some.get(name, ()))
     assert isinstance(report, Report)
     assert report.suite == name
     json.dumps(report.to_dict())
+    for figure in report.figures:
+        assert all(len(line.x) == len(line.y) for line in figure.lines)
     for section in report.sections:
-        assert section.rows
-        assert {len(row) for row in section.rows} == {len(section.columns)}
+        assert section.rows or name == "scaling"
+        assert {len(row) for row in section.rows} <= {len(section.columns)}
     report.show(Console(width=200))
     assert report.sections[0].title.split()[0] in capsys.readouterr().out
 

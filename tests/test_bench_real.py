@@ -35,7 +35,7 @@ def test_the_books_are_timed() -> None:
 
 
 def test_without_a_clone_the_suite_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(import_module("surepath.bench.real"), "EXAMPLES", tmp_path)
+    monkeypatch.setattr(import_module("surepath.bench.worlds"), "EXAMPLES", tmp_path)
     with pytest.raises(InputError, match="examples of a clone"):
         run_suite("real", Crew(), ["environments"])
 

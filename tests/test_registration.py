@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
+from scipy.stats import binomtest
 
 import surepath
 from surepath.adapters.gym import as_system
@@ -62,6 +63,21 @@ def test_stepping_has_the_law_of_the_problem(name: str) -> None:
     for step in range(3):
         counts = [np.bincount(e.observations[:, step], minlength=7) / n for e in (ours, theirs)]
         assert counts[0] == pytest.approx(counts[1], abs=0.08)
+
+
+def test_a_hidden_state_that_moves_at_random_is_drawn_step_by_step() -> None:
+    """One walk of the leaking graph: a place stays certain until the walk falls, for good."""
+    problem = surepath.make("leaking", horizon=3, actions=2, secret=1)
+    system = as_system(gym.make("surepath/leaking-v0", horizon=3, actions=2, secret=1), 3)
+    actions, n = (0, 0, 0), 1500
+    seen = system.rollout(actions, n, np.random.default_rng(0)).observations
+    alive = np.abs(seen[:, :3, 1]) > 0.5  # the second feature is 0 once fallen
+    np.testing.assert_allclose(seen[alive[:, 1], 1, : problem.dimension][0], problem.features[1])
+    assert alive[:, 0].all()
+    assert not (alive[:, 2] & ~alive[:, 1]).any()
+    for step, belief in enumerate(problem.path(actions)[1:], start=1):
+        # Two-sided exact test; of the two, one in a thousand would be refused by chance.
+        assert binomtest(int(alive[:, step].sum()), n, belief.alive).pvalue > 5e-4
 
 
 def test_a_problem_is_solved_through_gymnasium() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from surepath.bench import adaptive, real
+from surepath.bench import adaptive, lower_bounds, peers, real, scaling, table1
 from surepath.bench.constants import constants
 from surepath.bench.figures import draw
 from surepath.bench.futures import futures
@@ -24,6 +24,10 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "gain": {"gain": gain},
     "adaptive": adaptive.PARTS,
     "real": real.PARTS,
+    "lower-bounds": lower_bounds.PARTS,
+    "table1": table1.PARTS,
+    "peers": peers.PARTS,
+    "scaling": scaling.PARTS,
 }
 """The parts of each suite, by name."""
 

@@ -13,31 +13,27 @@ the same noisy environment, after as many steps as surepath took until it stoppe
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from surepath.adapters.gym import as_system
 from surepath.api import learn
+from surepath.bench import ppo
 from surepath.bench.report import Cell, Finding, Section, rate
 from surepath.bench.runs import Crew, Part, geometric
-from surepath.errors import InputError, MissingExtraError
+from surepath.bench.worlds import Case
 from surepath.journal import Journal
 from surepath.run.executors import Executor, Serial
 from surepath.run.ray import RayCluster
 from surepath.run.runner import Runner
 from surepath.system import Actions, Episodes, Play, Request, System
-
-EXAMPLES = Path(__file__).parents[3] / "examples"
 
 SLEEP = 0.005
 """Seconds that a step of the slow system takes."""
@@ -55,68 +51,11 @@ class Scale:
 SCALE = Scale()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An environment of the examples."""
-
-    title: str
-    example: str
-    name: str = ""  # of the environment, where the example has several
-
-    def build(self) -> World:
-        module = _example(self.example)
-        if self.example == "minigrid_key":
-            shortest, best = module.shortest(self.name)
-            return World(
-                partial(module.camera, self.name),
-                partial(module.returns, self.name),
-                best,
-                len(shortest) + 2,
-                {"features": "linear"},
-            )
-        return World(
-            module.sensed,
-            module.returns,
-            module.best(),
-            module.HORIZON,
-            {"reward_range": (-module.HOLD, 0)},
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    noisy: Callable[[], Any]  # makes the environment
-    returns: Callable[[Actions], float]  # of a plan, without noise
-    best: float
-    horizon: int
-    options: Mapping[str, Any]  # for learn
-
-
 CASES = (
     Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0"),
     Case("MiniGrid-DoorKey-5x5", "minigrid_key", "MiniGrid-DoorKey-5x5-v0"),
     Case("MountainCar", "mountain_car"),
 )
-
-
-def _example(name: str) -> ModuleType:
-    path = EXAMPLES / f"{name}.py"
-    if not path.is_file():
-        raise InputError(
-            "the benchmark of real environments uses the examples of a clone",
-            got=f"no file {path.name} beside the package",
-            remedy="Run it from a clone of the repository, installed with pip install --editable.",
-        )
-    spec = importlib.util.spec_from_file_location(f"surepath_examples_{name}", path)
-    assert spec is not None  # the file is there
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(str(error.name), "minigrid", "this benchmark") from error
-    return module
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +76,10 @@ def solve(job: tuple[Case, int]) -> Run:
 def train(job: tuple[Case, int, int, int]) -> float:
     """The share of episodes in which a policy, trained for so many steps, earns the optimum."""
     case, seed, steps, trials = job
-    try:
-        import torch
-        from gymnasium.wrappers import TimeLimit
-        from sb3_contrib import RecurrentPPO
-    except ImportError as error:
-        raise MissingExtraError("sb3-contrib", "rivals", "the rival of this benchmark") from error
-    torch.set_num_threads(1)
     world = case.build()
-    env = TimeLimit(world.noisy(), world.horizon)
-    model = RecurrentPPO("MlpLstmPolicy", env, seed=seed, device="cpu")
-    model.learn(steps)
-    earned = [_episode(model, env, seed=10**6 + trial) for trial in range(trials)]
+    model, env = ppo.train(world.noisy(), world.horizon, steps, seed)
+    earned = [ppo.episode(model, env, seed=10**6 + trial)[1] for trial in range(trials)]
     return float(np.mean([abs(total - world.best) < 1e-9 for total in earned]))
-
-
-def _episode(model: Any, env: Any, seed: int) -> float:
-    observation, _ = env.reset(seed=seed)
-    memory, total, ended, first = None, 0.0, False, True
-    while not ended:
-        start = np.array([first])
-        action, memory = model.predict(observation, memory, start, deterministic=True)
-        observation, reward, terminated, truncated, _ = env.step(int(action))
-        total, ended, first = total + float(reward), terminated or truncated, False
-    return total
 
 
 def environments(crew: Crew) -> list[Finding]:

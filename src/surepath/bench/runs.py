@@ -154,7 +154,7 @@ class Crew:
 
 def _one_thread() -> None:
     """Each worker has a core: threads of the linear algebra would only wait for each other."""
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingTypeStubs]
 
     threadpool_limits(1)
 

@@ -10,6 +10,7 @@ from surepath.errors import InputError
 from surepath.problems.base import Oracle, Problem
 from surepath.problems.continuous import continuous
 from surepath.problems.gaussian import gaussian
+from surepath.problems.hard import exit_lane, few_actions, leaking, tunable_gap
 from surepath.problems.lock import lock
 from surepath.problems.mixing import mixing
 from surepath.problems.overcomplete import overcomplete
@@ -25,6 +26,10 @@ _FACTORIES: Mapping[str, Callable[..., Problem]] = {
     "continuous": continuous,
     "overcomplete": overcomplete,
     "touch": touch,
+    "leaking": leaking,
+    "exit_lane": exit_lane,
+    "few_actions": few_actions,
+    "tunable_gap": tunable_gap,
 }
 
 __all__ = ["Oracle", "Problem", "Tabular", "factory", "make", "problems"]

@@ -10,7 +10,7 @@ surepath imports it, so Gymnasium is only loaded by those who use it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
 import numpy as np
@@ -18,6 +18,13 @@ from gymnasium import spaces
 
 from surepath.errors import InputError
 from surepath.problems import Problem, make, problems
+
+
+@runtime_checkable
+class Chancy(Protocol):
+    """A problem whose hidden state moves at random: an episode draws each of its moves."""
+
+    def sample_move(self, step: int, state: Any, action: int, rng: np.random.Generator) -> Any: ...
 
 
 class ProblemEnv(gymnasium.Env[Any, Any]):
@@ -54,11 +61,16 @@ class ProblemEnv(gymnasium.Env[Any, Any]):
             )
         law = problem.reward_law(step, self._state, int(action))
         reward = float(law.draw(1, self.np_random)[0])
-        self._step += 1
-        ended = self._step == problem.horizon
+        ended = step == problem.horizon - 1
         if not ended:
-            self._state = problem.move(step, self._state, int(action))
+            self._state = self._moved(int(action))
+        self._step += 1
         return self._read(), reward, ended, False, {}
+
+    def _moved(self, action: int) -> Any:
+        if isinstance(self.problem, Chancy):
+            return self.problem.sample_move(self._step, self._state, action, self.np_random)
+        return self.problem.move(self._step, self._state, action)
 
     def _read(self) -> Any:
         level = min(self._step, self.problem.horizon - 1)

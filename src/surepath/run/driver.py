@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from surepath.asking import Asking
 from surepath.run.runner import Runner, summarises
+from surepath.system import Request, steps_of
 
 Watcher: TypeAlias = Callable[[Asking], None]
 
@@ -15,14 +16,24 @@ RAW_BATCH = 4096
 
 
 def drive(
-    learner: Asking, runner: Runner, *, budget: int | None = None, watch: Watcher | None = None
+    learner: Asking,
+    runner: Runner,
+    *,
+    budget: int | None = None,
+    steps: int | None = None,
+    watch: Watcher | None = None,
 ) -> bool:
-    """Run the learner on the runner's system; False when the budget ended first."""
+    """Run the learner on the runner's system; False when the budget ended first.
+
+    budget: most episodes to spend. steps: most steps.
+    """
     summary = summarises(runner.system, learner.embedding.statistics)
     batch = 0
     while requests := learner.ask():
         cost = sum(request.count for request in requests)
         if budget is not None and learner.usage.episodes + cost > budget:
+            return False
+        if steps is not None and learner.usage.steps + _steps(learner, requests) > steps:
             return False
         learner.tell(runner.run(batch, requests, summary=summary))
         learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
@@ -30,3 +41,7 @@ def drive(
         if watch is not None:
             watch(learner)
     return True
+
+
+def _steps(learner: Asking, requests: Sequence[Request]) -> int:
+    return sum(each.count * steps_of(each.actions, learner.horizon) for each in requests)

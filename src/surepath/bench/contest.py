@@ -1,0 +1,329 @@
+"""One run of any method on any system, watched: what it would have answered after every step.
+
+All methods are asked and told in the same way and charged in the same way: a step is an observation
+read, looked at or not. Rivals have constants; each lists the settings it may be given. Ours has
+none: it is called as anybody would call it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from surepath.adapters.gym import as_system
+from surepath.api import learner_of, result_of
+from surepath.asking import Asking
+from surepath.baselines.agnostic import AgnosticQ
+from surepath.baselines.arms import Lucb, SequentialHalving
+from surepath.baselines.crossentropy import CrossEntropy
+from surepath.baselines.merging import Merging, true_separation
+from surepath.baselines.olop import Olop
+from surepath.baselines.outside import CatCma, Nevergrad
+from surepath.baselines.propagation import Propagation
+from surepath.baselines.uct import Uct
+from surepath.bench.runs import Instance
+from surepath.bench.worlds import Case
+from surepath.errors import InputError
+from surepath.features import Features
+from surepath.problems.base import Problem
+from surepath.problems.finite import FiniteProblem
+from surepath.run.driver import drive
+from surepath.run.runner import Runner
+from surepath.system import Actions, System
+from surepath.task import Task, plan_task
+
+OURS = "surepath"
+
+EXACT = 1e-9
+"""Losses up to this are rounding."""
+
+Settings: TypeAlias = tuple[tuple[str, Any], ...]
+"""Names and values, in a form that can be a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """A system to be tried, and what its plans are worth."""
+
+    system: System
+    horizon: int
+    best: float
+    value: Callable[[Actions], float]  # expected return of a whole sequence
+    options: Mapping[str, Any]  # for `learn`
+    reward_range: tuple[float, float]
+
+    def loss(self, actions: Actions) -> float:
+        """Of a plan; what is missing of it is filled with zeros, as `learn` does."""
+        return self.best - self.value(actions + (0,) * (self.horizon - len(actions)))
+
+
+def arena_of(stage: Instance | Case) -> Arena:
+    if isinstance(stage, Instance):
+        problem = stage.build()
+        best = problem.oracle.value
+        return Arena(
+            problem, problem.horizon, best, problem.expected_return, {}, problem.reward_range
+        )
+    world = stage.build()
+    options = dict(world.options)
+    paid = options.get("reward_range", (0.0, 1.0))
+    system = as_system(world.noisy, world.horizon)
+    return Arena(system, world.horizon, world.best, world.returns, options, paid)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run."""
+
+    stage: Instance | Case
+    method: str
+    settings: Settings
+    cap: int  # most steps
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a run went: from these steps on its answer lost so much."""
+
+    steps: tuple[int, ...]  # ascending
+    losses: tuple[float, ...]
+    total: int  # steps when it ended
+    stopped: bool  # by itself, before the cap
+    certified: bool = False
+    refused: str = ""  # why it could not be run
+
+    def exact_at(self, steps: float) -> bool:
+        """Whether its answer after so many steps was an optimal plan."""
+        index = bisect_right(self.steps, steps) - 1
+        return index >= 0 and self.losses[index] <= EXACT
+
+
+@dataclass(slots=True)
+class Watch:
+    """Notes the incumbent's loss whenever it changes."""
+
+    arena: Arena
+    steps: list[int] = field(default_factory=list[int])
+    losses: list[float] = field(default_factory=list[float])
+    _last: Actions | None = None
+    _known: dict[Actions, float] = field(default_factory=dict[Actions, float])
+
+    def __call__(self, learner: Asking) -> None:
+        self.note(learner.usage.steps, learner.incumbent)
+
+    def note(self, steps: int, actions: Actions) -> None:
+        if actions == self._last:
+            return
+        self._last = actions
+        if actions not in self._known:
+            self._known[actions] = self.arena.loss(actions)
+        loss = self._known[actions]
+        if not self.losses or loss != self.losses[-1]:
+            self.steps.append(steps)
+            self.losses.append(loss)
+
+    def trace(self, total: int, *, stopped: bool, certified: bool = False) -> Trace:
+        return Trace(tuple(self.steps), tuple(self.losses), total, stopped, certified)
+
+
+# ---------------------------------------------------------------- the methods
+
+Builder: TypeAlias = Callable[..., Asking]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A rival: how to build it, and the settings it is tuned over."""
+
+    build: Callable[[Arena, int, int, Mapping[str, Any]], tuple[Asking, Runner]]  # cap, seed
+    settings: tuple[Settings, ...] = ((),)
+    settings_of: Callable[[Arena], tuple[Settings, ...]] | None = None
+
+
+def grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
+    """All combinations of the values."""
+    return tuple(tuple(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+def _open_loop(
+    kind: Builder, arena: Arena, cap: int, seed: int, settings: Mapping[str, Any]
+) -> tuple[Asking, Runner]:
+    """Methods that look at rewards only."""
+    given = dict(settings)
+    if "share" in given:  # of the cap: the episodes of a method that has to know them
+        given["episodes"] = max(1, int(given.pop("share") * cap / arena.horizon))
+    system = arena.system
+    made = kind(
+        arena.horizon, system.n_actions, seed=seed, reward_range=arena.reward_range, **given
+    )
+    return made, Runner(system, seed)
+
+
+def _embedded(
+    kind: Callable[[Arena, Features, Mapping[str, Any]], Asking],
+    arena: Arena,
+    cap: int,  # noqa: ARG001 - as all builders
+    seed: int,
+    settings: Mapping[str, Any],
+) -> tuple[Asking, Runner]:
+    """Methods on mean embeddings: of the features that ours takes, which are paid for likewise."""
+    task = _task(arena, seed)
+    learner = kind(arena, cast(Features, task.features), settings)
+    learner.usage.episodes, learner.usage.steps = task.episodes, task.steps
+    return learner, task.runner
+
+
+def _task(arena: Arena, seed: int) -> Task:
+    return plan_task(arena.system, arena.horizon, seed=seed, **arena.options)
+
+
+def _merging(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
+    """Told how far apart the states look, where there are states."""
+    finite = isinstance(arena.system, FiniteProblem)
+    told = {"separation": true_separation(arena.system) if finite else SEPARATION}
+    return Merging(
+        arena.horizon,
+        arena.system.n_actions,
+        features,
+        reward_range=arena.reward_range,
+        **{**told, **settings},
+    )
+
+
+def _merging_settings(arena: Arena) -> tuple[Settings, ...]:
+    """Where states can be listed it is told how far apart they look; elsewhere that is tuned."""
+    samples = (16, 64, 256, 1024)
+    if isinstance(arena.system, FiniteProblem):
+        return grid(samples=samples)
+    return grid(samples=samples, separation=(0.1, 0.4))
+
+
+def _agnostic(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
+    return AgnosticQ(
+        arena.horizon, arena.system.n_actions, features, reward_range=arena.reward_range, **settings
+    )
+
+
+def _propagation(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
+    """Told the norm where the problem knows it; where nobody does, one that excludes nothing."""
+    known = arena.system.norm if isinstance(arena.system, Problem) else 10.0 * arena.horizon
+    return Propagation(
+        arena.horizon,
+        arena.system.n_actions,
+        features,
+        norm=known,
+        reward_range=arena.reward_range,
+        **settings,
+    )
+
+
+SEPARATION = 0.2
+"""What counts as apart where nobody can say, unless it is tuned."""
+
+BATCHES = (4, 32)
+"""How often a sequence is played before the next is chosen: once would take the bench days."""
+
+RIVALS: Mapping[str, Method] = {
+    "state merging": Method(partial(_embedded, _merging), settings_of=_merging_settings),
+    "agnostic Q": Method(
+        partial(_embedded, _agnostic), grid(samples=(32, 128, 512), threshold=(0.5, 1.0))
+    ),
+    "propagation": Method(
+        partial(_embedded, _propagation), grid(samples=(128, 1024), slack=(0.02, 0.1))
+    ),
+    "OLOP": Method(
+        partial(_open_loop, partial(Olop, kl=False)),
+        grid(share=(1.0,), constant=(1.0, 4.0), batch=BATCHES),
+    ),
+    "KL-OLOP": Method(
+        partial(_open_loop, partial(Olop, kl=True)),
+        grid(share=(1.0,), constant=(1.0, 2.0), batch=BATCHES),
+    ),
+    "sequential halving": Method(
+        partial(_open_loop, SequentialHalving), grid(share=(1 / 64, 1 / 16, 1 / 4, 1.0))
+    ),
+    "LUCB": Method(partial(_open_loop, Lucb), grid(batch=BATCHES)),
+    "UCT": Method(partial(_open_loop, Uct), grid(exploration=(0.3, 1.4), batch=BATCHES)),
+    "cross-entropy": Method(
+        partial(_open_loop, CrossEntropy),
+        grid(population=(30, 100, 300), smoothing=(0.1, 0.5), batch=(4,)),
+    ),
+    "CatCMA": Method(partial(_open_loop, CatCma), grid(batch=BATCHES)),
+    "nevergrad": Method(
+        partial(_open_loop, Nevergrad),
+        grid(optimizer=("NoisyDiscreteOnePlusOne", "DoubleFastGADiscreteOnePlusOne"), batch=(32,)),
+    ),
+}
+"""All that are asked and told; recurrent PPO acts in an environment and stands apart."""
+
+
+def settings_of(method: str, stage: Instance | Case) -> tuple[Settings, ...]:
+    """What a rival may be given on this system."""
+    rival = RIVALS[method]
+    return rival.settings if rival.settings_of is None else rival.settings_of(arena_of(stage))
+
+
+# ---------------------------------------------------------------- a run
+
+
+def attempt(trial: Trial) -> Trace:
+    """Run a trial. A method that cannot be used on the system says why."""
+    arena = arena_of(trial.stage)
+    if trial.method == OURS:
+        return _ours(arena, trial)
+    watch = Watch(arena)
+    try:
+        rival = RIVALS[trial.method]
+        learner, runner = rival.build(arena, trial.cap, trial.seed, dict(trial.settings))
+        stopped = drive(learner, runner, steps=trial.cap, watch=watch)
+    except InputError as error:
+        return Trace((), (), 0, stopped=False, refused=f"{error.what}: {error.got}")
+    return watch.trace(learner.usage.steps, stopped=stopped)
+
+
+def _ours(arena: Arena, trial: Trial) -> Trace:
+    task = _task(arena, trial.seed)
+    learner = learner_of(task, trial.seed)
+    watch = Watch(arena)
+    finished = drive(learner, task.runner, steps=trial.cap, watch=watch)
+    result = result_of(learner, task, 0.05, finished=finished)
+    watch.note(result.steps, result.actions)
+    return watch.trace(result.steps, stopped=finished, certified=result.certified)
+
+
+# ---------------------------------------------------------------- many runs
+
+
+def checkpoints(cap: int, per_octave: int = 4) -> tuple[float, ...]:
+    """Steps at which runs are compared, the cap last."""
+    count = math.ceil(per_octave * math.log2(cap / 8))
+    return tuple(cap * 2 ** (-k / per_octave) for k in range(count, -1, -1))
+
+
+def success(traces: Sequence[Trace], steps: Sequence[float]) -> list[float]:
+    """Share of the runs whose answer was optimal after so many steps."""
+    return [float(np.mean([trace.exact_at(s) for trace in traces])) for s in steps]
+
+
+def steps_to(traces: Sequence[Trace], cap: int, wanted: float = 0.95) -> float:
+    """The first checkpoint from which on the share stays as wanted; infinity if there is none."""
+    points = checkpoints(cap)
+    reached = math.inf
+    for steps, share in zip(reversed(points), reversed(success(traces, points)), strict=True):
+        if share < wanted:
+            break
+        reached = steps
+    return reached
+
+
+def merit(traces: Sequence[Trace], cap: int) -> float:
+    """What a setting is chosen by: the mean success over all checkpoints, early ones included."""
+    return float(np.mean(success(traces, checkpoints(cap))))

@@ -1,0 +1,281 @@
+"""The paper's two lower bounds, seen: what becomes of the samples when an assumption is dropped.
+
+Determinism. On the leaking graph the state is lost with a constant probability at every step, so
+what tells one plan from another shrinks geometrically with the horizon, while the gap between
+actions of a state stays. The learner sees beliefs; told their true gap it still finds the optimum,
+at a price that grows geometrically. With the leak stopped, and everything else as large as before,
+the same learner needs a power of the horizon. Search does not get round it: the graph has to have
+about 2^H actions for that (with few, one tries them all), and then every method pays for each.
+
+The gap. On the two families with few actions the horizon and the dimension stay, only the gap
+shrinks, and the samples grow with its inverse square.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from surepath.bench.contest import OURS, Trial, attempt, grid, steps_to
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
+from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, geometric, play
+from surepath.bench.scaling import fit
+from surepath.floor import binary_kl
+from surepath.problems.hard import Leaking
+
+DELTA = 0.05
+
+ALPHA = 0.25
+"""Of the leaking graph: the state is lost with probability 1/4 at least; its features are few."""
+
+FORKS = 4
+"""Horizon of the family with a tunable gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    horizons: tuple[int, ...] = (2, 3, 4, 5, 6, 7)  # of the graph with few actions
+    bits: tuple[int, ...] = (2, 3, 4, 5, 6)  # horizons of the graph with 2^H actions
+    instances: int = 10
+    searches: int = 20
+    cap: int = 1_000_000  # steps of a search
+    stakes: tuple[float, ...] = (0.25, 0.125, 0.0625)  # the gap of the first family follows them
+    games: int = 4
+    eps: tuple[float, ...] = (0.8, 0.4, 0.2, 0.1)  # and that of the second these
+
+
+FULL = Scale()
+QUICK = Scale(
+    horizons=(2, 3, 4, 5),
+    bits=(2, 3, 4),
+    instances=3,
+    searches=5,
+    cap=100_000,
+    stakes=(0.25, 0.125),
+    games=1,
+    eps=(0.8, 0.4, 0.2),
+)
+
+
+def _scale(crew: Crew) -> Scale:
+    return QUICK if crew.quick else FULL
+
+
+# ---------------------------------------------------------------- determinism
+
+
+def graph(horizon: int, actions: int, *, leak: bool, seed: int) -> Instance:
+    sizes = {"horizon": horizon, "actions": actions, "alpha": ALPHA, "leak": leak}
+    return Instance("leaking", {**sizes, "seed": seed})
+
+
+def gaps(instance: Instance) -> tuple[float, float]:
+    """Of the actions of a state, and of what a learner can tell apart."""
+    problem = instance.build()
+    assert isinstance(problem, Leaking)
+    leaks = instance.parameters["leak"]
+    return problem.gap, float(np.min(problem.belief_gaps())) if leaks else problem.gap
+
+
+def leaking(crew: Crew) -> list[Finding]:
+    """The proved schedule with the gap that is there, with the leak and without."""
+    scale = _scale(crew)
+    rows: list[tuple[Cell, ...]] = []
+    steps: dict[bool, list[float]] = {True: [], False: []}
+    for horizon in scale.horizons:
+        cells: list[Cell] = [horizon]
+        for leak in (True, False):
+            drawn = [graph(horizon, 5, leak=leak, seed=seed) for seed in range(scale.instances)]
+            known = crew.spread(gaps, drawn, f"leaking, H={horizon}: gaps")
+            jobs = [
+                Job(one, seed, {"schedule": "tight", "gap": seen})
+                for seed, (one, (_, seen)) in enumerate(zip(drawn, known, strict=True))
+            ]
+            runs = crew.spread(play, jobs, f"leaking, H={horizon}")
+            steps[leak].append(geometric([run.steps for run in runs]))
+            cells += [
+                geometric([gap for gap, _ in known]),
+                geometric([seen for _, seen in known]),
+                steps[leak][-1],
+                _exact(runs),
+            ]
+        rows.append(tuple(cells))
+    horizons = [float(horizon) for horizon in scale.horizons]
+    return [
+        Section(
+            f"leaking graph, 5 actions, {scale.instances} instances: steps of the tight schedule",
+            ("H", "gap of states", "of beliefs", "steps", "exact",
+             "no leak: gap", "of beliefs", "steps", "exact"),
+            rows,
+        ),
+        f"leaking: the steps grow {base(horizons, steps[True]):.3g}-fold with every step of the "
+        f"horizon while the gap of the states stays; with the leak stopped they grow as H^"
+        f"{fit(horizons, steps[False]).exponent:.2g}.",
+        Figure(
+            "leaking",
+            "leaking graph: the same learner with the assumption broken and restored",
+            "horizon H",
+            "steps",
+            [
+                Line("with the leak", tuple(horizons), tuple(steps[True])),
+                Line("leak stopped", tuple(horizons), tuple(steps[False])),
+            ],
+            log="y",
+        ),
+    ]  # fmt: skip
+
+
+def base(x: Sequence[float], y: Sequence[float]) -> float:
+    """B of y ~ b^x, by least squares on the logarithms of y."""
+    return math.exp(float(np.polyfit(x, [math.log(value) for value in y], 1)[0]))
+
+
+def _exact(runs: Sequence[Outcome]) -> str:
+    return rate(sum(run.optimal for run in runs), len(runs))
+
+
+SEARCHES: Mapping[str, tuple[tuple[str, Any], ...]] = {
+    OURS: (),
+    "agnostic Q": grid(samples=(128,))[0],
+    "KL-OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
+    "UCT": grid(exploration=(0.3,), batch=(4,))[0],
+    "cross-entropy": grid(population=(100,), batch=(4,))[0],
+}
+"""Methods that can be run with any number of sequences, and their settings."""
+
+
+def search(crew: Crew) -> list[Finding]:
+    """Steps to 95 % success when there are about 2^H actions."""
+    scale = _scale(crew)
+    rows: list[tuple[Cell, ...]] = []
+    lines: list[Line] = []
+    for method, settings in SEARCHES.items():
+        needed: list[float] = []
+        for bits in scale.bits:
+            trials = [
+                Trial(graph(bits, 2**bits, leak=True, seed=s), method, settings, scale.cap, s)
+                for s in range(scale.searches)
+            ]
+            traces = crew.spread(attempt, trials, f"2^H actions, H={bits}: {method}")
+            needed.append(steps_to(traces, scale.cap))
+        known = [(b, n) for b, n in zip(scale.bits, needed, strict=True) if math.isfinite(n)]
+        grows = base([b for b, _ in known], [n for _, n in known]) if len(known) > 2 else math.nan
+        rows.append((method, *(f"{n:.3g}" if math.isfinite(n) else "-" for n in needed), grows))
+        if known:
+            lines.append(Line(method, tuple(b for b, _ in known), tuple(n for _, n in known)))
+    return [
+        Section(
+            f"leaking graph, 2^H actions, {scale.searches} instances: steps to 95 % success (- : "
+            f"more than {scale.cap:g})",
+            ("method", *(f"H={bits}" for bits in scale.bits), "base"),
+            rows,
+        ),
+        Figure("search", "leaking graph with 2^H actions", "horizon H", "steps to 95 % success",
+               lines, log="y"),
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- the gap
+
+
+def gap_of(instance: Instance) -> float:
+    return instance.build().gap
+
+
+def _along(
+    crew: Crew, title: str, points: Sequence[Instance], schedules: Sequence[str], seeds: int
+) -> tuple[list[float], dict[str, list[float]], dict[str, list[Outcome]]]:
+    """1 / gap of each point, and steps and runs by schedule."""
+    drawn = [[point.numbered(seed) for seed in range(seeds)] for point in points]
+    inverse = [
+        1 / geometric(crew.spread(gap_of, instances, f"{title}: gaps")) for instances in drawn
+    ]
+    steps: dict[str, list[float]] = {}
+    runs: dict[str, list[Outcome]] = {}
+    for schedule in schedules:
+        steps[schedule], runs[schedule] = [], []
+        for instances in drawn:
+            # The gap is told: it is what says when to stop looking.
+            jobs = [
+                Job(one, seed, {"schedule": schedule, "gap": gap_of(one)})
+                for seed, one in enumerate(instances)
+            ]
+            played = crew.spread(play, jobs, f"{title}: {schedule}")
+            steps[schedule].append(geometric([run.steps for run in played]))
+            runs[schedule] += played
+    return inverse, steps, runs
+
+
+def _gap_findings(
+    name: str,
+    title: str,
+    inverse: list[float],
+    steps: Mapping[str, list[float]],
+    runs: Mapping[str, list[Outcome]],
+    floor: list[float] | None = None,
+) -> list[Finding]:
+    curves = {**steps, **({"fewest of any method": floor} if floor else {})}
+    rows: list[tuple[Cell, ...]] = [
+        (
+            method,
+            *(f"{value:.3g}" for value in values),
+            f"{fit(inverse, values).exponent:.2f}",
+            _exact(runs[method]) if method in runs else "-",
+        )
+        for method, values in curves.items()
+    ]
+    return [
+        Section(
+            f"{title}: steps as the gap shrinks",
+            ("method", *(f"1/gap {value:.3g}" for value in inverse), "exponent", "exact"),
+            rows,
+        ),
+        Figure(
+            name,
+            f"{title}: horizon and dimension stay, the gap shrinks",
+            "1 / gap",
+            "steps",
+            [Line(method, tuple(inverse), tuple(values)) for method, values in curves.items()],
+        ),
+    ]
+
+
+def few_actions(crew: Crew) -> list[Finding]:
+    scale = _scale(crew)
+    points = [Instance("few_actions", {"bits": 4, "stakes": stakes}) for stakes in scale.stakes]
+    found = _along(crew, "few actions", points, ("adaptive", "tight"), scale.games)
+    return _gap_findings("few-actions", "few actions (H=5, A=4, d=68)", *found)
+
+
+def tunable_gap(crew: Crew) -> list[Finding]:
+    scale = _scale(crew)
+    points = [Instance("tunable_gap", {"horizon": FORKS, "eps": eps}) for eps in scale.eps]
+    found = _along(crew, "tunable gap", points, ("adaptive", "tight"), scale.instances)
+    fewest = [fewest_steps(eps) for eps in scale.eps]
+    return _gap_findings("tunable-gap", "tunable gap (H=4, A=2, d=12)", *found, floor=fewest)
+
+
+def fewest_steps(eps: float) -> float:
+    """What any learner needs that is right with probability 1 - DELTA.
+
+    A secret with one bit flipped moves the mean of an episode, 1/2 + eps k / (2 H), to the next k,
+    whatever is played. An episode shows at most three draws of it: its reward, and one for each
+    action in the last observation. The information has to add up to kl(DELTA, 1 - DELTA).
+    """
+    means = [0.5 + eps * k / (2 * FORKS) for k in range(-FORKS, FORKS + 1, 2)]
+    pairs = [*pairwise(means), *pairwise(reversed(means))]
+    information = 3 * max(binary_kl(p, q) for p, q in pairs)
+    return FORKS * binary_kl(DELTA, 1 - DELTA) / information
+
+
+PARTS: Mapping[str, Part] = {
+    "leaking": leaking,
+    "search": search,
+    "few-actions": few_actions,
+    "tunable-gap": tunable_gap,
+}

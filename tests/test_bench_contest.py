@@ -1,0 +1,232 @@
+"""Rivals and ours on the same ground: what is watched, what is counted, and what is made of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surepath.bench import lower_bounds, peers, scaling, table1
+from surepath.bench.contest import (
+    OURS,
+    RIVALS,
+    Settings,
+    Trace,
+    Trial,
+    arena_of,
+    attempt,
+    checkpoints,
+    grid,
+    merit,
+    settings_of,
+    steps_to,
+    success,
+)
+from surepath.bench.report import Figure, Section
+from surepath.bench.runs import Crew, Instance
+from surepath.bench.worlds import Case
+
+SMALL = Instance("tabular", {"horizon": 3, "states": 2, "actions": 2, "observations": 3, "seed": 1})
+CONTINUOUS = Instance("continuous", {"horizon": 2, "seed": 0})
+
+
+def trace(*points: tuple[int, float], total: int = 1000, stopped: bool = True) -> Trace:
+    steps, losses = zip(*points, strict=True) if points else ((), ())
+    return Trace(steps, losses, total, stopped)
+
+
+# ------------------------------------------------------------ a run
+
+
+def test_an_answer_stands_until_the_next() -> None:
+    seen = trace((10, 0.5), (40, 0.0), (80, 0.2))
+    assert [seen.exact_at(s) for s in (5, 10, 39, 40, 79, 80, 1e9)] == [
+        False, False, False, True, True, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [OURS, *RIVALS])
+def test_every_method_runs_within_its_steps(method: str) -> None:
+    settings: Settings = () if method == OURS else settings_of(method, SMALL)[0]
+    cap = 6000
+    run = attempt(Trial(SMALL, method, settings, cap, 0))
+    assert not run.refused
+    assert 0 < run.total <= cap
+    assert list(run.steps) == sorted(run.steps)
+    assert len(run.steps) == len(run.losses) > 0
+    assert all(loss >= -1e-9 for loss in run.losses)
+    assert run == attempt(Trial(SMALL, method, settings, cap, 0))
+
+
+def test_ours_is_what_learn_is() -> None:
+    import surepath
+
+    problem = SMALL.build()
+    result = surepath.learn(problem, seed=3)
+    run = attempt(Trial(SMALL, OURS, (), 10**9, 3))
+    assert (run.total, run.certified, run.stopped) == (result.steps, result.certified, True)
+    assert run.exact_at(run.total) == problem.is_optimal(result.actions)
+
+
+def test_what_cannot_be_run_says_why() -> None:
+    many = Instance("lock", {"horizon": 20, "actions": 4, "seed": 0})
+    run = attempt(Trial(many, "LUCB", (), 1000, 0))
+    assert "sequences" in run.refused
+    assert not run.exact_at(1000)
+
+
+def test_features_that_are_fitted_are_paid_for_by_all() -> None:
+    """What a pilot costs is in the steps of every method that uses what it was for."""
+    run = attempt(Trial(CONTINUOUS, "agnostic Q", grid(samples=(8,))[0], 10**5, 0))
+    ours = attempt(Trial(CONTINUOUS, OURS, (), 10**5, 0))
+    assert min(run.steps[0], ours.steps[0]) > 200
+
+
+def test_an_arena_knows_what_plans_are_worth() -> None:
+    arena = arena_of(SMALL)
+    problem = SMALL.build()
+    actions, value = problem.optimum
+    assert arena.loss(actions) == pytest.approx(0, abs=1e-12)
+    assert arena.loss((1 - actions[0],)) == pytest.approx(
+        value - problem.expected_return((1 - actions[0], 0, 0))
+    )
+
+
+def test_a_real_environment_is_an_arena_too() -> None:
+    case = Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0")
+    arena = arena_of(case)
+    assert arena.horizon == 7
+    assert arena.loss((2, 2, 1, 2, 2, 0, 0)) == pytest.approx(0)
+    assert arena.loss(()) > 0.5
+
+
+# ------------------------------------------------------------ many runs
+
+
+def test_checkpoints_end_at_the_cap() -> None:
+    points = checkpoints(1000)
+    assert points[-1] == 1000
+    assert points[0] == pytest.approx(8, rel=0.2)
+    assert np.allclose(np.diff(np.log2(points)), 0.25)
+
+
+def test_success_has_to_last() -> None:
+    good, late = trace((5, 0.0)), trace((5, 0.3), (500, 0.0))
+    lucky = trace((5, 0.0), (900, 0.4))
+    assert steps_to([good] * 20, 1000) == pytest.approx(checkpoints(1000)[0])
+    assert 500 <= steps_to([good, late], 1000) <= 600
+    assert steps_to([good] * 18 + [late] * 2, 1000) >= 500
+    assert steps_to([good] * 19 + [late], 1000) < 20
+    assert steps_to([lucky], 1000) == math.inf
+    assert success([good, late], [10, 600]) == [0.5, 1.0]
+    assert merit([good], 1000) == 1.0 > merit([late], 1000) > 0 == merit([trace()], 1000)
+
+
+def test_grids_are_all_combinations() -> None:
+    assert len(grid(a=(1, 2), b=(3, 4, 5))) == 6
+    assert grid(a=(1,)) == ((("a", 1),),)
+
+
+# ------------------------------------------------------------ suites
+
+
+def test_settings_are_chosen_by_merit_and_never_refused_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, fast, never = ((("batch", 1),), (("batch", 2),), (("batch", 3),))
+    ends = {slow: trace((900, 0.0)), fast: trace((20, 0.0)), never: Trace((), (), 0, False)}
+
+    def fake(trial: Trial) -> Trace:
+        assert trial.seed >= peers.TRAINING
+        return ends[trial.settings]
+
+    monkeypatch.setattr(peers, "attempt", fake)
+    monkeypatch.setattr(peers, "RIVALS", {"UCT": RIVALS["UCT"]})
+    monkeypatch.setattr(peers, "settings_of", lambda *_: (never, slow, fast))
+    contest = peers.Contest("small", SMALL, 1000)
+    assert peers.tune(Crew(), contest, 2) == {"UCT": fast}
+    ends[fast] = ends[slow] = trace((5, 0.7))
+    ends[never] = Trace((), (), 0, stopped=False, refused="no")
+    assert peers.tune(Crew(), contest, 1)["UCT"] != never
+
+
+def test_the_summary_says_who_wins() -> None:
+    def standing(method: str, steps: int, loss: float = 0.0) -> peers.Standing:
+        return peers.Standing(method, (), [trace((steps, loss), total=steps)] * 20, 1000)
+
+    findings = peers._summary(
+        {
+            "ours": [standing(OURS, 50), standing("UCT", 500), standing("LUCB", 800)],
+            "theirs": [standing(OURS, 800), standing("UCT", 50)],
+            "ours alone": [standing(OURS, 100), standing("UCT", 10, loss=0.1)],
+            "nobody": [standing(OURS, 10, loss=0.2), standing("UCT", 10, loss=0.1)],
+        }
+    )
+    rows = {row[0]: row[4:] for row in findings.rows}
+    assert rows["ours"][0] == "UCT"
+    assert float(str(rows["ours"][2])) < 0.2
+    assert float(str(rows["theirs"][2])) > 10
+    assert rows["ours alone"][0] == "none"
+    assert str(rows["ours alone"][2]).startswith("< 0.1")
+    assert rows["nobody"][2] == "-"
+
+
+@pytest.mark.parametrize("part", ["few-actions", "tunable-gap"])
+def test_the_gap_costs_what_it_costs(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proved schedule: the inverse square, up to logarithms; never below the floor."""
+    scale = lower_bounds.Scale(instances=2, games=1, stakes=(0.25, 0.125), eps=(0.8, 0.2))
+    monkeypatch.setattr(lower_bounds, "FULL", scale)
+    along = lower_bounds._along
+
+    def only_tight(crew: Crew, title: str, points: Any, _: Any, seeds: int) -> Any:
+        return along(crew, title, points, ["tight"], seeds)  # adaptive games take minutes
+
+    monkeypatch.setattr(lower_bounds, "_along", only_tight)
+    table, figure = lower_bounds.PARTS[part](Crew())
+    assert isinstance(table, Section)
+    assert isinstance(figure, Figure)
+    tight = next(row for row in table.rows if row[0] == "tight")
+    assert float(str(tight[-2])) == pytest.approx(2, abs=0.3)
+    for row in table.rows[1:]:
+        assert float(str(row[1])) < float(str(tight[1]))
+
+
+def test_the_floor_of_the_tunable_gap_grows_with_its_inverse_square() -> None:
+    few, many = lower_bounds.fewest_steps(0.02), lower_bounds.fewest_steps(0.01)
+    assert many / few == pytest.approx(4, rel=0.01)
+
+
+def test_bases_and_exponents_are_fitted() -> None:
+    assert lower_bounds.base([2, 3, 4], [9, 27, 81]) == pytest.approx(3)
+    rng = np.random.default_rng(0)
+    sizes = np.repeat([1.0, 2.0, 4.0, 8.0], 25)
+    inside = 0
+    for _ in range(200):
+        noisy = 3 * sizes**1.5 * np.exp(0.3 * rng.standard_normal(100))
+        found = scaling.fit(sizes.tolist(), noisy.tolist())
+        inside += found.low <= 1.5 <= found.high
+    assert 180 <= inside <= 199  # 95 % of 200, within five standard deviations
+
+
+def test_a_verdict_is_an_exponent_or_where_it_ended() -> None:
+    assert table1.verdict("H", [4, 8], [10, 40]) == "yes, 2.0"
+    assert table1.verdict("H", [4, 6, 8], [10, math.inf, math.inf]) == "no, from H=6"
+    assert set(table1.ROWS) == {OURS, *RIVALS}
+
+
+def test_fixed_schedules_are_told_what_is_true_of_all_instances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs: list[scaling.Job] = []
+    original = scaling.play
+    monkeypatch.setattr(scaling, "play", lambda job: jobs.append(job) or original(job))
+    sweep = scaling.Sweep("1/gap", "tabular", scaling._over("share", 1, 0.5), scaling.SIZE)
+    sizes, _ = scaling._run(Crew(), "tight", sweep, 2)
+    problems = [job.instance.build() for job in jobs]
+    told = [job.options for job in jobs]
+    assert told[0]["gap"] == told[1]["gap"] == 2 * told[2]["gap"]
+    assert all(o["gap"] <= p.gap + 1e-12 for o, p in zip(told, problems, strict=True))
+    assert all(o["norm"] >= p.norm - 1e-12 for o, p in zip(told, problems, strict=True))
+    assert sizes == [1 / o["gap"] for o in told]
