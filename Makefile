@@ -1,9 +1,10 @@
 # `make demo` and `make test` do all their own set-up: Python 3.11 or newer and make are enough.
 PYTHON ?= python3
 BIN := .venv/bin
+SUITES := lower-bounds table1 peers scaling
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 
-.PHONY: demo test test-slow format clean
+.PHONY: demo test test-slow bench bench-quick format clean
 
 demo: .venv/core
 	$(BIN)/surepath learn lock -p horizon=20 -p actions=4
@@ -17,6 +18,16 @@ test: .venv/dev
 
 test-slow: .venv/dev
 	$(BIN)/pytest -m slow
+
+# About ten minutes; tables, figures and all runs go to bench-results/quick.
+bench-quick: .venv/dev
+	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --quick --out bench-results/quick || exit; done
+
+# Hours on two cores, and goes on where it was stopped; then the page of the docs is made of it.
+bench: .venv/dev
+	$(PIP) --editable ".[rivals]"
+	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --out bench-results || exit; done
+	$(BIN)/python -m surepath.bench.page bench-results docs/compare.md
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

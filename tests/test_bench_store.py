@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from surepath.bench import page as pages
 from surepath.bench import publish, store
 from surepath.bench.report import Figure, Line, Report, Section
 from surepath.bench.runs import Crew, Outcome
@@ -164,3 +165,21 @@ def test_the_command_writes_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     refused = CliRunner().invoke(app, ["bench", "dome", "--out", str(tmp_path / "other")])
     assert refused.exit_code == 2
     assert not (tmp_path / "other").exists()
+
+
+def test_the_page_is_made_of_what_the_suites_wrote(tmp_path: Path) -> None:
+    for suite in pages.SUITES:
+        report = Report(suite, [Section(f"of {suite}", ("a",), [(1,)])], [f"remark on {suite}"])
+        report.add([Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
+        with Store(tmp_path / f"{suite}.jsonl") as kept:
+            publish(report, kept, tmp_path)
+    pages.write(tmp_path, tmp_path / "compare.md")
+    text = (tmp_path / "compare.md").read_text()
+    for suite in pages.SUITES:
+        assert f"**of {suite}**" in text
+        assert f"remark on {suite}" in text
+        assert f"(compare/{suite}-f.svg)" in text
+        assert (tmp_path / "compare" / f"{suite}-f.svg").is_file()
+    (tmp_path / "peers.md").unlink()
+    with pytest.raises(InputError, match="results of the suite 'peers'"):
+        pages.write(tmp_path, tmp_path / "compare.md")

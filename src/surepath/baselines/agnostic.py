@@ -12,8 +12,8 @@ each action has stored pairs of its own (features are of the state), and values 
 not found again.
 
 EQDP is this method with the noise of mean embeddings and rewards in place of the misspecification
-that it tolerates. There all actions of a state that is not covered are tried and stored at once,
-and by default what is read is pooled over all episodes that pass a prefix.
+that it tolerates. It tries all actions of a state that is not covered, so that one stored set for
+each level serves all of them.
 """
 
 from __future__ import annotations

@@ -187,14 +187,16 @@ def _task(arena: Arena, seed: int) -> Task:
 
 def _merging(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
     """Told how far apart the states look, where there are states."""
-    finite = isinstance(arena.system, FiniteProblem)
-    told = {"separation": true_separation(arena.system) if finite else SEPARATION}
+    apart = SEPARATION
+    if isinstance(arena.system, FiniteProblem):
+        apart = true_separation(arena.system)
+    told: dict[str, Any] = {"separation": apart, **settings}
     return Merging(
         arena.horizon,
         arena.system.n_actions,
         features,
         reward_range=arena.reward_range,
-        **{**told, **settings},
+        **told,
     )
 
 

@@ -129,7 +129,7 @@ def peers(crew: Crew) -> list[Finding]:
         standings[contest.title] = compete(crew, contest, chosen, scale)
         findings.append(_table(contest, standings[contest.title]))
         findings.append(_curves(contest, standings[contest.title]))
-    return [_summary(standings), *findings]
+    return [_summary(standings), _matrix(standings), *findings]
 
 
 def tune(crew: Crew, contest: Contest, training: int) -> dict[str, Settings]:
@@ -257,6 +257,26 @@ def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:
     return Section(
         "steps to 95 % success: surepath's default beside the best rival; ratios below 1 are ours",
         ("problem", "surepath", "until it stops", "certified", "best rival", "its steps", "ratio"),
+        rows,
+    )
+
+
+def _matrix(standings: Mapping[str, Sequence[Standing]]) -> Section:
+    """Every rival on every problem."""
+    methods = [s.method for s in next(iter(standings.values())) if s.method != OURS]
+    rows: list[tuple[Cell, ...]] = []
+    for method in methods:
+        cells: list[Cell] = [method]
+        for found in standings.values():
+            ours, theirs = (next(s for s in found if s.method == m) for m in (OURS, method))
+            if theirs.refused:
+                cells.append("cannot be run")
+            else:
+                cells.append(_ratio(ours.needed, theirs.needed, theirs.cap))
+        rows.append(tuple(cells))
+    return Section(
+        "surepath's steps to 95 % over each rival's; '< x' where the rival did not get there",
+        ("rival", *standings),
         rows,
     )
 
