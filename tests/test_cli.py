@@ -85,6 +85,17 @@ def test_bound_from_quantities_and_from_a_problem() -> None:
     assert "information-theoretic floor" in shown.output
 
 
+def test_bound_shows_the_schedules_that_apply() -> None:
+    shown = invoke("bound", "gaussian")
+    assert shown.exit_code == 0
+    assert "paper does not apply: the paper's theorem is for bounded features" in " ".join(
+        shown.output.split()
+    )
+    data = json.loads(invoke("bound", "gaussian", "--json").stdout)
+    assert [*data["schedules"]] == ["tight"]
+    assert "bounded features" in data["refused"]["paper"]
+
+
 def test_a_system_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_lamp.py").write_text(SYSTEM)
     monkeypatch.chdir(tmp_path)

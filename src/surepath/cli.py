@@ -406,11 +406,20 @@ def bound_command(
             future=future,
         )
         floor = None
-    rows = {name: choose(setting) for name, choose in SCHEDULES.items()}
+    rows, refused = dict[str, Schedule](), dict[str, str]()
+    for name, choose in SCHEDULES.items():
+        try:
+            rows[name] = choose(setting)
+        except InputError as error:  # its theorem does not cover this problem
+            if name == "tight":  # which covers all there are
+                raise
+            refused[name] = f"{error.what}, not {error.got}"
     if as_json:
-        typer.echo(tables.bounds_json(setting, rows, floor))
+        typer.echo(tables.bounds_json(setting, rows, refused, floor))
         return
     out.print(tables.bounds_table(setting, rows))
+    for name, reason in refused.items():
+        out.print(f"{name} does not apply: {reason}.", highlight=False)
     if floor is not None:
         out.print(
             f"No learner that is right with probability {1 - delta:g} needs fewer than "

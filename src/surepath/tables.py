@@ -91,13 +91,19 @@ def bounds_table(setting: Setting, schedules: Mapping[str, Schedule]) -> Table:
     return table
 
 
-def bounds_json(setting: Setting, schedules: Mapping[str, Schedule], floor: Floor | None) -> str:
+def bounds_json(
+    setting: Setting,
+    schedules: Mapping[str, Schedule],
+    refused: Mapping[str, str],
+    floor: Floor | None,
+) -> str:
     payload: dict[str, Any] = {
         "setting": asdict(setting),
         "schedules": {
             name: {**asdict(schedule), "bounds": asdict(bounds(schedule, setting))}
             for name, schedule in schedules.items()
         },
+        "refused": dict(refused),
         "floor_episodes": None if floor is None else floor.episodes,
     }
     return json.dumps(payload)

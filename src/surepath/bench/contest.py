@@ -236,10 +236,10 @@ BATCHES = (4, 32)
 RIVALS: Mapping[str, Method] = {
     "state merging": Method(partial(_embedded, _merging), settings_of=_merging_settings),
     "agnostic Q": Method(
-        partial(_embedded, _agnostic), grid(samples=(32, 128, 512), threshold=(0.5, 1.0))
+        partial(_embedded, _agnostic), grid(samples=(32, 64, 128, 512), threshold=(1.0, 1.4))
     ),
     "propagation": Method(
-        partial(_embedded, _propagation), grid(samples=(128, 1024), slack=(0.02, 0.1))
+        partial(_embedded, _propagation), grid(samples=(128, 256, 1024), slack=(0.05, 0.1))
     ),
     "OLOP": Method(
         partial(_open_loop, partial(Olop, kl=False)),
