@@ -25,7 +25,7 @@ from surepath.baselines.arms import Lucb, SequentialHalving
 from surepath.baselines.crossentropy import CrossEntropy
 from surepath.baselines.merging import Merging, true_separation
 from surepath.baselines.olop import Olop
-from surepath.baselines.outside import CatCma, Nevergrad
+from surepath.baselines.outside import NOISY_CHOICES, CatCma, Nevergrad
 from surepath.baselines.propagation import Propagation
 from surepath.baselines.uct import Uct
 from surepath.bench.runs import Instance
@@ -250,7 +250,7 @@ RIVALS: Mapping[str, Method] = {
         grid(share=(1.0,), constant=(1.0, 2.0), batch=BATCHES),
     ),
     "sequential halving": Method(
-        partial(_open_loop, SequentialHalving), grid(share=(1 / 64, 1 / 16, 1 / 4, 1.0))
+        partial(_open_loop, SequentialHalving), grid(share=(1.0, 1 / 4, 1 / 16, 1 / 64))
     ),
     "LUCB": Method(partial(_open_loop, Lucb), grid(batch=BATCHES)),
     "UCT": Method(partial(_open_loop, Uct), grid(exploration=(0.3, 1.4), batch=BATCHES)),
@@ -261,7 +261,7 @@ RIVALS: Mapping[str, Method] = {
     "CatCMA": Method(partial(_open_loop, CatCma), grid(batch=BATCHES)),
     "nevergrad": Method(
         partial(_open_loop, Nevergrad),
-        grid(optimizer=("NoisyDiscreteOnePlusOne", "DoubleFastGADiscreteOnePlusOne"), batch=(32,)),
+        grid(optimizer=(NOISY_CHOICES, "NoisyDiscreteOnePlusOne"), batch=(32,)),
     ),
 }
 """All that are asked and told; recurrent PPO acts in an environment and stands apart."""

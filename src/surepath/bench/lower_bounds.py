@@ -40,12 +40,12 @@ FORKS = 4
 @dataclass(frozen=True, slots=True)
 class Scale:
     horizons: tuple[int, ...] = (2, 3, 4, 5, 6, 7)  # of the graph with few actions
-    bits: tuple[int, ...] = (2, 3, 4, 5, 6)  # horizons of the graph with 2^H actions
+    bits: tuple[int, ...] = (2, 3, 4, 5)  # horizons of the graph with 2^H actions
     instances: int = 10
-    searches: int = 20
-    cap: int = 1_000_000  # steps of a search
+    searches: int = 10
+    cap: int = 500_000  # steps of a search
     stakes: tuple[float, ...] = (0.25, 0.125, 0.0625)  # the gap of the first family follows them
-    games: int = 4
+    games: int = 2
     eps: tuple[float, ...] = (0.8, 0.4, 0.2, 0.1)  # and that of the second these
 
 

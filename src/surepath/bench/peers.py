@@ -81,7 +81,7 @@ CONTESTS = (
 class Scale:
     instances: int = 20
     training: int = 2  # instances a setting is tried on
-    policies: int = 2  # that PPO is trained for, on each problem
+    policies: int = 1  # that PPO is trained for, on each problem
     episodes: int = 20  # of each of them
     shrink: int = 1  # caps are divided by it
     contests: tuple[str, ...] = ()  # all where none is named

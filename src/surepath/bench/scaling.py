@@ -135,7 +135,7 @@ class Scale:
     instances: Mapping[str, int]  # a point, by schedule
 
 
-FULL = Scale({"adaptive": 30, "tight": 10, "paper": 2})
+FULL = Scale({"adaptive": 12, "tight": 10, "paper": 2})
 QUICK = Scale({"adaptive": 4, "tight": 2})
 
 
