@@ -41,7 +41,8 @@ SIZES: dict[str, dict[str, Any]] = {
         "CAP": 1000,
     },
     "peers": {
-        "FULL": peers.Scale(instances=2, training=1, policies=0, shrink=50, contests=("tabular",))
+        "FULL": peers.Scale(instances=2, training=1, policies=0, shrink=50, contests=("tabular",)),
+        "MOST_PATHS": 100,
     },
     "scaling": {
         "FULL": scaling.Scale({"adaptive": 1, "tight": 1, "paper": 1}),

@@ -173,6 +173,13 @@ def test_the_summary_says_who_wins() -> None:
     assert rows["nobody"][2] == "-"
 
 
+def test_the_floor_is_given_where_there_are_few_sequences() -> None:
+    small, large = (peers.Contest(t, i, 1000) for t, i in (("small", SMALL), ("bay", CONTINUOUS)))
+    (said,) = peers._floor(Crew(), small, 2)
+    assert said.startswith("small: ")
+    assert peers._floor(Crew(), large, 2) == []
+
+
 @pytest.mark.parametrize("part", ["few-actions", "tunable-gap"])
 def test_the_gap_costs_what_it_costs(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proved schedule: the inverse square, up to logarithms; never below the floor."""

@@ -30,8 +30,10 @@ from surepath.bench.contest import (
     success,
 )
 from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
+from surepath.bench.rivals import DELTA, floor_of
 from surepath.bench.runs import Crew, Instance, Part, geometric
 from surepath.bench.worlds import Case
+from surepath.problems.tabular import Tabular
 
 PPO = "recurrent PPO"
 
@@ -129,6 +131,7 @@ def peers(crew: Crew) -> list[Finding]:
         standings[contest.title] = compete(crew, contest, chosen, scale)
         findings.append(_table(contest, standings[contest.title]))
         findings.append(_curves(contest, standings[contest.title]))
+        findings += _floor(crew, contest, scale.instances)
     return [_summary(standings), _matrix(standings), *findings]
 
 
@@ -204,6 +207,26 @@ def _environment(stage: Instance | Case) -> object:
 
 
 # ---------------------------------------------------------------- tables and figures
+
+
+MOST_PATHS = 10_000
+"""Action sequences that a floor is computed over."""
+
+
+def _floor(crew: Crew, contest: Contest, instances: int) -> list[str]:
+    """What no method can do with less, where it can be computed: a problem with few sequences."""
+    if not isinstance(contest.stage, Instance):
+        return []
+    problem = contest.numbered(0).build()
+    if not isinstance(problem, Tabular) or problem.n_actions**problem.horizon > MOST_PATHS:
+        return []
+    drawn = [contest.stage.numbered(seed) for seed in range(instances)]
+    fewest = geometric(crew.spread(floor_of, drawn, f"{contest.title}: floor"))
+    return [
+        f"{contest.title}: a method that is right with probability {1 - DELTA:.0%} on every such "
+        f"problem takes {fewest:.3g} episodes on average at least, {problem.horizon * fewest:.3g} "
+        "steps where they are whole (geometric mean; transitions and sensors known to it)."
+    ]
 
 
 def _table(contest: Contest, standings: Sequence[Standing]) -> Section:
