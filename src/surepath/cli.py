@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from surepath import bench as benches
 from surepath import tables
 from surepath.api import learn
 from surepath.asktell import AskTell
@@ -444,6 +443,8 @@ def bench_command(
     as_json: AsJson = False,
 ) -> None:
     """Run a benchmark suite and print its tables."""
+    from surepath import bench as benches  # with all rivals: other commands start without them
+
     benches.parts_of(suite, only or ())  # before anything is made
     with ExitStack() as opened:
         store = None
