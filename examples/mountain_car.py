@@ -34,6 +34,11 @@ def sensed() -> gymnasium.Env[Any, Any]:
     return GaussianNoise(car(), NOISE)
 
 
+def worst() -> float:
+    """What the steps of one action can cost."""
+    return -HOLD
+
+
 def returns(actions: tuple[int, ...]) -> float:
     """What the actions pay without noise."""
     return sum(PLAIN.play(actions, seed=0)[1])
@@ -45,7 +50,7 @@ def best() -> float:
 
 
 def learn(seed: int = 0, **options: Any) -> surepath.Result:
-    return surepath.learn(sensed, HORIZON, reward_range=(-HOLD, 0), seed=seed, **options)
+    return surepath.learn(sensed, HORIZON, reward_range=(worst(), 0), seed=seed, **options)
 
 
 def main() -> None:

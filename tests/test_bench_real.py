@@ -43,7 +43,7 @@ def test_without_a_clone_the_suite_says_so(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sb3_contrib", None)
     with pytest.raises(MissingExtraError, match=r"surepath\[rivals\]"):
-        import_module("surepath.bench.real").train((CASES[2], 0, 1, 1))
+        import_module("surepath.bench.real").train((CASES[3], 0, 1, 1))
 
 
 def test_an_unknown_part_is_refused() -> None:

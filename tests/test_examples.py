@@ -17,7 +17,8 @@ import surepath
 from surepath.checks import check_system
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-COVERED = {"asterix", "continuous", "json_lines", "minigrid_key", "mountain_car", "own_system"}
+COVERED = {"asterix", "continuous", "json_lines", "minigrid_key", "mountain_car", "own_system",
+           "pendulum"}  # fmt: skip
 
 
 @cache
@@ -108,6 +109,23 @@ def test_mountain_car(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_mountain_car_at_full_size(capsys: pytest.CaptureFixture[str]) -> None:
     loaded("mountain_car").main()
+    assert_the_best(capsys.readouterr().out)
+
+
+def test_pendulum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three torques of 12 steps each."""
+    example = loaded("pendulum")
+    monkeypatch.setattr(example, "HORIZON", 3)
+    monkeypatch.setattr(example, "HOLD", 12)
+    monkeypatch.setattr(example, "PLAIN", surepath.as_system(example.pendulum, 3))
+    result = example.learn(seed=1)
+    assert result.certified
+    assert example.returns(result.actions) == example.best()
+
+
+@pytest.mark.slow
+def test_pendulum_at_full_size(capsys: pytest.CaptureFixture[str]) -> None:
+    loaded("pendulum").main()
     assert_the_best(capsys.readouterr().out)
 
 

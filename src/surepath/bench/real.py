@@ -54,6 +54,7 @@ SCALE = Scale()
 CASES = (
     Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0"),
     Case("MiniGrid-DoorKey-5x5", "minigrid_key", "MiniGrid-DoorKey-5x5-v0"),
+    Case("Pendulum", "pendulum"),
     Case("MountainCar", "mountain_car"),
 )
 

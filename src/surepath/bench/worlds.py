@@ -41,7 +41,7 @@ class Case:
             module.returns,
             module.best(),
             module.HORIZON,
-            {"reward_range": (-module.HOLD, 0)},
+            {"reward_range": (module.worst(), 0)},
         )
 
 
