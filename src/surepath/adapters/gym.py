@@ -66,15 +66,18 @@ class GymSystem:
         if self._latest[0] is not actions:  # the same plan is played many times
             self._latest = actions, self._moves_of(actions)
         observation, _ = env.reset(seed=seed)
-        observations: list[Any] = [keep(observation)]
+        observations: list[Any] = []
         rewards: list[float] = []
         for move in self._latest[1]:
+            observations.append(keep(observation))
             observation, reward, terminated, truncated, _ = step(move)
             rewards.append(reward)
             if terminated or truncated:
                 break
-            observations.append(keep(observation))
-        return observations[: self.horizon], rewards
+        else:
+            if len(actions) < self.horizon:
+                observations.append(keep(observation))
+        return observations, rewards
 
     def gather(self, actions: Actions, plays: Sequence[Play]) -> Episodes:
         """Episodes of the same actions side by side, filled up where they ended early."""

@@ -35,6 +35,12 @@ class Column(NamedTuple):
     hot: bool = False  # one-hot where it stands beside numbers
 
 
+class Odd(NamedTuple):
+    """A copy of an observation that is not an array of the space."""
+
+    value: NDArray[Any]
+
+
 class Layout:
     """How the observations of a space lie in an array.
 
@@ -78,14 +84,16 @@ class Layout:
     def _unpacked(self, kept: Sequence[Any]) -> NDArray[Any]:
         if self._single or self._nested:
             return np.array(kept)
-        if set(map(type, kept)) == {bytes}:
-            return np.frombuffer(b"".join(kept), self._dtype).reshape(len(kept), *self._shape)
-        return np.array([self._array(value) for value in kept])
+        try:
+            packed = b"".join(kept)
+        except TypeError:  # there are odd ones
+            return np.array([self._array(value) for value in kept])
+        return np.frombuffer(packed, self._dtype).reshape(len(kept), *self._shape)
 
     def _array(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return np.frombuffer(value, self._dtype).reshape(self._shape)
-        return value
+        return value.value if isinstance(value, Odd) else value
 
     def fill(self, there: NDArray[np.bool_], kept: Sequence[Any]) -> NDArray[Any]:
         """Observations [n, T, ...]: those kept where `there`, [n, T], says so, in that order."""
@@ -255,7 +263,7 @@ def _packer(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[Any], Any
             and observation.dtype is dtype
             and observation.shape == shape
         )
-        return observation.tobytes() if fits else np.array(observation)
+        return observation.tobytes() if fits else Odd(np.array(observation))
 
     return packed
 
