@@ -37,7 +37,7 @@ SIZES: dict[str, dict[str, Any]] = {
     },
     "table1": {
         "FULL": table1.Scale(instances=1, points=2),
-        "ROWS": {name: table1.ROWS[name] for name in ("surepath", "state merging", "UCT")},
+        "METHODS": ("surepath", "state merging", "UCT"),
         "CAP": 1000,
     },
     "peers": {

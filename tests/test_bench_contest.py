@@ -203,6 +203,8 @@ def test_the_gap_costs_what_it_costs(part: str, monkeypatch: pytest.MonkeyPatch)
 def test_the_floor_of_the_tunable_gap_grows_with_its_inverse_square() -> None:
     few, many = lower_bounds.fewest_steps(0.02), lower_bounds.fewest_steps(0.01)
     assert many / few == pytest.approx(4, rel=0.01)
+    # Three draws an episode, each worth 2 gap^2 near 1/2; kl(0.05, 0.95) = 0.9 ln 19.
+    assert many == pytest.approx(4 * 0.9 * math.log(19) / (6 * (0.01 / 4) ** 2), rel=0.01)
 
 
 def test_bases_and_exponents_are_fitted() -> None:
@@ -220,7 +222,7 @@ def test_bases_and_exponents_are_fitted() -> None:
 def test_a_verdict_is_an_exponent_or_where_it_ended() -> None:
     assert table1.verdict("H", [4, 8], [10, 40]) == "yes, 2.0"
     assert table1.verdict("H", [4, 6, 8], [10, math.inf, math.inf]) == "no, from H=6"
-    assert set(table1.ROWS) == {OURS, *RIVALS}
+    assert set(table1.METHODS) == {OURS, *RIVALS}
 
 
 def test_fixed_schedules_are_told_what_is_true_of_all_instances(

@@ -28,6 +28,7 @@ from surepath.baselines.olop import Olop
 from surepath.baselines.outside import NOISY_CHOICES, CatCma, Nevergrad
 from surepath.baselines.propagation import Propagation
 from surepath.baselines.uct import Uct
+from surepath.bench.rivals import DELTA
 from surepath.bench.runs import Instance
 from surepath.bench.worlds import Case
 from surepath.errors import InputError
@@ -182,7 +183,7 @@ def _embedded(
 
 
 def _task(arena: Arena, seed: int) -> Task:
-    return plan_task(arena.system, arena.horizon, seed=seed, **arena.options)
+    return plan_task(arena.system, arena.horizon, delta=DELTA, seed=seed, **arena.options)
 
 
 def _merging(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
@@ -267,6 +268,27 @@ RIVALS: Mapping[str, Method] = {
 """All that are asked and told; recurrent PPO acts in an environment and stands apart."""
 
 
+UNTUNED: Mapping[str, Settings] = {
+    "state merging": grid(samples=(256,))[0],
+    "agnostic Q": grid(samples=(128,))[0],
+    "propagation": grid(samples=(1024,), slack=(0.1,))[0],
+    "OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
+    "KL-OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
+    "sequential halving": grid(share=(1.0,))[0],
+    "LUCB": grid(batch=(4,))[0],
+    "UCT": grid(exploration=(0.3,), batch=(4,))[0],
+    "cross-entropy": grid(population=(100,), batch=(4,))[0],
+    "CatCMA": grid(batch=(4,))[0],
+    "nevergrad": grid(batch=(32,))[0],
+    OURS: (),
+}
+"""One setting for all sizes, where it is asked how the cost grows and not what it is."""
+
+
+def lock(horizon: int) -> Instance:
+    return Instance("lock", {"horizon": horizon, "actions": 4})
+
+
 def settings_of(method: str, stage: Instance | Case) -> tuple[Settings, ...]:
     """What a rival may be given on this system."""
     rival = RIVALS[method]
@@ -296,7 +318,7 @@ def _ours(arena: Arena, trial: Trial) -> Trace:
     learner = learner_of(task, trial.seed)
     watch = Watch(arena)
     finished = drive(learner, task.runner, steps=trial.cap, watch=watch)
-    result = result_of(learner, task, 0.05, finished=finished)
+    result = result_of(learner, task, DELTA, finished=finished)
     watch.note(result.steps, result.actions)
     return watch.trace(result.steps, stopped=finished, certified=result.certified)
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from surepath.bench.report import Cell, Section, rate, slope
-from surepath.bench.runs import Crew, Instance, Job, geometric, play
+from surepath.bench.runs import (
+    Crew,
+    Instance,
+    Job,
+    certified_rate,
+    exact_rate,
+    geometric,
+    play,
+)
 from surepath.problems.base import Problem
 from surepath.problems.mixing import Mixing
 from surepath.system import FloatArray
@@ -108,8 +116,8 @@ def beyond_tabular(crew: Crew, instances: int) -> Section:
         rows.append(
             (
                 kind.label,
-                rate(sum(run.optimal for run in played), instances),
-                rate(sum(run.certified for run in played), instances),
+                exact_rate(played),
+                certified_rate(played),
                 rate(sum(run.wrong for run in played), sum(run.certified for run in played)),
                 geometric([run.episodes for run in played]),
                 geometric([run.steps for run in played]),
@@ -133,7 +141,7 @@ def growth(crew: Crew, instances: int, points: int) -> list[Section]:
             title = f"{sweep.problem} {_text(point)}"
             measured = crew.spread(_measure, [(number, one) for one in drawn], title)
             played = crew.spread(play, [Job(one, s) for s, one in enumerate(drawn)], title)
-            exact = rate(sum(run.optimal for run in played), instances)
+            exact = exact_rate(played)
             sizes.append(geometric(measured))
             steps.append(geometric([run.steps for run in played]))
             rows.append((sweep.name, sweep.problem, _text(point), sizes[-1], steps[-1], exact))

@@ -17,18 +17,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from surepath.bench.contest import OURS, Trial, attempt, grid, steps_to
-from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
-from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, geometric, play
-from surepath.bench.scaling import fit
+from surepath.bench.contest import OURS, UNTUNED, Trial, attempt, steps_to
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, slope
+from surepath.bench.rivals import DELTA
+from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, exact_rate, geometric, play
 from surepath.floor import binary_kl
 from surepath.problems.hard import Leaking
-
-DELTA = 0.05
 
 ALPHA = 0.25
 """Of the leaking graph: the state is lost with probability 1/4 at least; its features are few."""
@@ -102,7 +99,7 @@ def leaking(crew: Crew) -> list[Finding]:
                 geometric([gap for gap, _ in known]),
                 geometric([seen for _, seen in known]),
                 steps[leak][-1],
-                _exact(runs),
+                exact_rate(runs),
             ]
         rows.append(tuple(cells))
     horizons = [float(horizon) for horizon in scale.horizons]
@@ -115,7 +112,7 @@ def leaking(crew: Crew) -> list[Finding]:
         ),
         f"leaking: the steps grow {base(horizons, steps[True]):.3g}-fold with every step of the "
         f"horizon while the gap of the states stays; with the leak stopped they grow as H^"
-        f"{fit(horizons, steps[False]).exponent:.2g}.",
+        f"{slope(horizons, steps[False]):.2g}.",
         Figure(
             "leaking",
             "leaking graph: the same learner with the assumption broken and restored",
@@ -131,22 +128,12 @@ def leaking(crew: Crew) -> list[Finding]:
 
 
 def base(x: Sequence[float], y: Sequence[float]) -> float:
-    """B of y ~ b^x, by least squares on the logarithms of y."""
+    """The base b of y ~ b^x, by least squares on the logarithms of y."""
     return math.exp(float(np.polyfit(x, [math.log(value) for value in y], 1)[0]))
 
 
-def _exact(runs: Sequence[Outcome]) -> str:
-    return rate(sum(run.optimal for run in runs), len(runs))
-
-
-SEARCHES: Mapping[str, tuple[tuple[str, Any], ...]] = {
-    OURS: (),
-    "agnostic Q": grid(samples=(128,))[0],
-    "KL-OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
-    "UCT": grid(exploration=(0.3,), batch=(4,))[0],
-    "cross-entropy": grid(population=(100,), batch=(4,))[0],
-}
-"""Methods that can be run with any number of sequences, and their settings."""
+SEARCHES = (OURS, "agnostic Q", "KL-OLOP", "UCT", "cross-entropy")
+"""Methods that can be run with any number of sequences."""
 
 
 def search(crew: Crew) -> list[Finding]:
@@ -154,11 +141,13 @@ def search(crew: Crew) -> list[Finding]:
     scale = _scale(crew)
     rows: list[tuple[Cell, ...]] = []
     lines: list[Line] = []
-    for method, settings in SEARCHES.items():
+    for method in SEARCHES:
         needed: list[float] = []
         for bits in scale.bits:
             trials = [
-                Trial(graph(bits, 2**bits, leak=True, seed=s), method, settings, scale.cap, s)
+                Trial(
+                    graph(bits, 2**bits, leak=True, seed=s), method, UNTUNED[method], scale.cap, s
+                )
                 for s in range(scale.searches)
             ]
             traces = crew.spread(attempt, trials, f"2^H actions, H={bits}: {method}")
@@ -192,18 +181,17 @@ def _along(
 ) -> tuple[list[float], dict[str, list[float]], dict[str, list[Outcome]]]:
     """1 / gap of each point, and steps and runs by schedule."""
     drawn = [[point.numbered(seed) for seed in range(seeds)] for point in points]
-    inverse = [
-        1 / geometric(crew.spread(gap_of, instances, f"{title}: gaps")) for instances in drawn
-    ]
+    known = [crew.spread(gap_of, instances, f"{title}: gaps") for instances in drawn]
+    inverse = [1 / geometric(gaps_there) for gaps_there in known]
     steps: dict[str, list[float]] = {}
     runs: dict[str, list[Outcome]] = {}
     for schedule in schedules:
         steps[schedule], runs[schedule] = [], []
-        for instances in drawn:
+        for instances, gaps_there in zip(drawn, known, strict=True):
             # The gap is told: it is what says when to stop looking.
             jobs = [
-                Job(one, seed, {"schedule": schedule, "gap": gap_of(one)})
-                for seed, one in enumerate(instances)
+                Job(one, seed, {"schedule": schedule, "gap": gap})
+                for seed, (one, gap) in enumerate(zip(instances, gaps_there, strict=True))
             ]
             played = crew.spread(play, jobs, f"{title}: {schedule}")
             steps[schedule].append(geometric([run.steps for run in played]))
@@ -224,8 +212,8 @@ def _gap_findings(
         (
             method,
             *(f"{value:.3g}" for value in values),
-            f"{fit(inverse, values).exponent:.2f}",
-            _exact(runs[method]) if method in runs else "-",
+            f"{slope(inverse, values):.2f}",
+            exact_rate(runs[method]) if method in runs else "-",
         )
         for method, values in curves.items()
     ]

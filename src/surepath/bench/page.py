@@ -15,9 +15,10 @@ from surepath.errors import InputError
 SUITES = {
     "peers": """## Against every rival
 
-Every rival is tuned on training instances; surepath is called as it comes. A ratio below 1 means
-that surepath needs fewer steps to be right in 95 % of its runs. What a ratio cannot show: most
-rivals do not know when they are right, and surepath goes on until it does ("until it stops").""",
+Every rival is tuned on training instances, but for PPO, which keeps its own defaults; surepath is
+called as it comes. A ratio below 1 means that surepath needs fewer steps to be right in 95 % of its
+runs. What a ratio cannot show: most rivals do not know when they are right, and surepath goes on
+until it does ("until it stops").""",
     "table1": """## What does each method do, and for how long?
 
 The first table of the paper, with what was measured beside what is said.""",

@@ -1,9 +1,9 @@
 """Success against steps: surepath as it comes, and every rival at its best.
 
 Each rival is tuned on training instances that the report does not use: the setting whose answers
-are right soonest. Ours is called with nothing but the system and the seed. Only the steps count,
-and whether the plan is an optimal one; that ours also knows when it is done, and most rivals do
-not, is a column and not a handicap.
+are right soonest. PPO, of which a run takes minutes, keeps its own defaults. Ours is called with
+nothing but the system and the seed. Only the steps count, and whether the plan is an optimal one;
+that ours also knows when it is done, and most rivals do not, is a column and not a handicap.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from surepath.bench.contest import (
     arena_of,
     attempt,
     checkpoints,
+    lock,
     merit,
     settings_of,
     steps_to,
@@ -55,14 +56,10 @@ class Contest:
         return self.stage.numbered(seed) if isinstance(self.stage, Instance) else self.stage
 
 
-def _lock(horizon: int) -> Instance:
-    return Instance("lock", {"horizon": horizon, "actions": 4})
-
-
 CONTESTS = (
-    Contest("lock H=10", _lock(10), 50_000),
-    Contest("lock H=20", _lock(20), 150_000, tuned_on="lock H=10"),
-    Contest("lock H=40", _lock(40), 300_000, tuned_on="lock H=10"),
+    Contest("lock H=10", lock(10), 50_000),
+    Contest("lock H=20", lock(20), 150_000, tuned_on="lock H=10"),
+    Contest("lock H=40", lock(40), 300_000, tuned_on="lock H=10"),
     Contest(
         "tabular",
         Instance("tabular", {"horizon": 8, "states": 5, "actions": 3, "observations": 8}),
@@ -125,10 +122,10 @@ def peers(crew: Crew) -> list[Finding]:
     findings: list[Finding] = []
     standings: dict[str, list[Standing]] = {}
     for contest in contests:
-        if contest.tuned_on not in tuned:
-            tuned[contest.title] = tune(crew, contest, scale.training)
-        chosen = tuned[contest.tuned_on or contest.title]
-        standings[contest.title] = compete(crew, contest, chosen, scale)
+        source = contest.tuned_on if contest.tuned_on in tuned else contest.title
+        if source not in tuned:
+            tuned[source] = tune(crew, contest, scale.training)
+        standings[contest.title] = compete(crew, contest, tuned[source], scale)
         findings.append(_table(contest, standings[contest.title]))
         findings.append(_curves(contest, standings[contest.title]))
         findings += _floor(crew, contest, scale.instances)

@@ -16,7 +16,16 @@ import numpy as np
 
 from surepath.baselines.merging import Merging, true_separation
 from surepath.bench.report import Cell, Section, rate
-from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, play
+from surepath.bench.runs import (
+    Crew,
+    Instance,
+    Job,
+    Outcome,
+    certified_rate,
+    exact_rate,
+    geometric,
+    play,
+)
 from surepath.features import OneHot
 from surepath.floor import information_floor
 from surepath.problems.tabular import Tabular
@@ -194,11 +203,11 @@ def steps_of(runs: Sequence[Outcome]) -> float:
 
 
 def _exact(groups: list[list[Outcome]]) -> str:
-    return rate(sum(run.optimal for runs in groups for run in runs), sum(map(len, groups)))
+    return exact_rate([run for runs in groups for run in runs])
 
 
 def _certified(groups: list[list[Outcome]]) -> str:
-    return rate(sum(run.certified for runs in groups for run in runs), sum(map(len, groups)))
+    return certified_rate([run for runs in groups for run in runs])
 
 
 def against_floor(crew: Crew, instances: int, runs: int) -> Section:

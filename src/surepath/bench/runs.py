@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.report import Finding, tracked
+from surepath.bench.report import Finding, rate, tracked
 from surepath.bench.store import Store
 from surepath.problems import Problem, make
 from surepath.result import Result
@@ -91,6 +91,15 @@ def outcome(result: Result, loss: float) -> Outcome:
         episodes=result.episodes,
         steps=result.steps,
     )
+
+
+def exact_rate(runs: Sequence[Outcome]) -> str:
+    """The share of runs whose plan was an optimal one."""
+    return rate(sum(run.optimal for run in runs), len(runs))
+
+
+def certified_rate(runs: Sequence[Outcome]) -> str:
+    return rate(sum(run.certified for run in runs), len(runs))
 
 
 def play(job: Job) -> Outcome:

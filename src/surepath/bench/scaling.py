@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surepath.bench.growth import hidden_states
-from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
-from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, geometric, play
+from surepath.bench.report import Cell, Figure, Finding, Line, Section
+from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, exact_rate, geometric, play
 from surepath.problems.base import Problem
 
 Point: TypeAlias = Mapping[str, Any]
@@ -152,7 +152,7 @@ class Fit:
 
 
 def fit(sizes: Sequence[float], steps: Sequence[float]) -> Fit:
-    """Y ~ x^p by least squares on logarithms, with Student's interval of the slope."""
+    """The exponent p of y ~ x^p by least squares on logarithms, with Student's interval."""
     from scipy import stats
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
@@ -179,12 +179,20 @@ def scaling(crew: Crew, schedule: str) -> list[Finding]:
         sizes, runs = _run(crew, schedule, sweep, instances)
         axis = AXES[sweep.axis]
         fitted = fit(sizes, [run.steps for run in runs])
-        exact = rate(sum(run.optimal for run in runs), len(runs))
         starts = range(0, len(runs), instances)
         means = [geometric([run.steps for run in runs[i : i + instances]]) for i in starts]
         places = [geometric(sizes[i : i + instances]) for i in starts]
         spread = f"{places[0]:.3g} .. {places[-1]:.3g}"
-        rows.append((axis.name, sweep.problem, spread, str(fitted), axis.theorem[schedule], exact))
+        rows.append(
+            (
+                axis.name,
+                sweep.problem,
+                spread,
+                str(fitted),
+                axis.theorem[schedule],
+                exact_rate(runs),
+            )
+        )
         relative = [place / places[0] for place in places]
         lines.append(Line(axis.name, tuple(relative), tuple(m / means[0] for m in means)))
     return [

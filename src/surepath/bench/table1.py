@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surepath.bench.contest import OURS, Settings, Trial, attempt, grid, steps_to
+from surepath.bench.contest import OURS, UNTUNED, Trial, attempt, lock, steps_to
 from surepath.bench.report import Cell, Finding, Section, slope
 from surepath.bench.runs import Crew, Instance, Part
 
@@ -29,10 +29,6 @@ class Sweep:
         return int(CAP * (size / self.points[0][0]) ** POWER)
 
 
-def _lock(horizon: int) -> Instance:
-    return Instance("lock", {"horizon": horizon, "actions": 4})
-
-
 def _tabular(states: int) -> Instance:
     sizes = {"states": states, "observations": states + 2, "horizon": 4, "actions": 2}
     return Instance("tabular", sizes)
@@ -43,7 +39,7 @@ def _mixing(stirs: int) -> Instance:
 
 
 SWEEPS = (
-    Sweep("H", tuple((h, _lock(h)) for h in (4, 6, 8, 10))),
+    Sweep("H", tuple((h, lock(h)) for h in (4, 6, 8, 10))),
     Sweep("d", tuple((d, _tabular(d)) for d in (2, 4, 8))),
     Sweep("stirs", tuple((stirs, _mixing(stirs)) for stirs in (1, 2, 3))),
 )
@@ -53,33 +49,16 @@ BEYOND = (Instance("mixing", {"horizon": 5, "actions": 3}), Instance("continuous
 """Problems in which no two action sequences reach the same state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a method is said to be."""
-
-    said: str  # of it, in the paper's table
-    kind: str
-    settings: Settings = ()
-
-
 FREE, BASED = "model-free", "model-based"
 
-ROWS: Mapping[str, Row] = {
-    OURS: Row("yes, yes, yes, model-free (EQDP)", FREE),
-    "state merging": Row("yes, yes, no, model-based (Jin et al. 2020)", BASED,
-                         grid(samples=(256,))[0]),
-    "agnostic Q": Row("-", FREE, grid(samples=(128,))[0]),
-    "propagation": Row("-", FREE, grid(samples=(1024,), slack=(0.1,))[0]),
-    "OLOP": Row("-", FREE, grid(share=(1.0,), constant=(1.0,), batch=(4,))[0]),
-    "KL-OLOP": Row("-", FREE, grid(share=(1.0,), constant=(1.0,), batch=(4,))[0]),
-    "sequential halving": Row("-", FREE, grid(share=(1.0,))[0]),
-    "LUCB": Row("-", FREE, grid(batch=(4,))[0]),
-    "UCT": Row("-", FREE, grid(exploration=(0.3,), batch=(4,))[0]),
-    "cross-entropy": Row("-", FREE, grid(population=(100,), batch=(4,))[0]),
-    "CatCMA": Row("-", FREE, grid(batch=(4,))[0]),
-    "nevergrad": Row("-", FREE, grid(batch=(32,))[0]),
-}  # fmt: skip
-"""One setting for all sizes: what is asked is how the cost grows, not what it is."""
+SAID: Mapping[str, str] = {
+    OURS: "yes, yes, yes, model-free (EQDP)",
+    "state merging": "yes, yes, no, model-based (Jin et al. 2020)",
+}
+"""What the paper's table says of methods that are here."""
+
+METHODS = tuple(sorted(UNTUNED, key=lambda method: method != OURS))
+"""Ours first."""
 
 UNMEASURED = (
     ("Guo et al. 2016, Azizzadenesheli et al. 2016, Jin et al. 2020 (general), Li et al. 2021",
@@ -102,18 +81,19 @@ def table1(crew: Crew) -> list[Finding]:
     scale = QUICK if crew.quick else FULL
     runs: list[tuple[Cell, ...]] = []
     verdicts: list[tuple[Cell, ...]] = []
-    for method, row in ROWS.items():
+    for method in METHODS:
         cells: list[Cell] = []
         for sweep in SWEEPS:
-            steps = _along(crew, method, row.settings, sweep, scale)
+            steps = _along(crew, method, sweep, scale)
             sizes = [size for size, _ in sweep.points[: len(steps)]]
             cells.append(verdict(sweep.name, sizes, steps))
             runs.append((method, sweep.name, _listed(sizes), _listed(steps)))
         for instance in BEYOND:
-            steps = [_needed(crew, method, row.settings, instance, 5 * CAP, scale)]
+            steps = [_needed(crew, method, instance, 5 * CAP, scale)]
             cells.append(math.isfinite(steps[0]))
             runs.append((method, "-", instance.label, _listed(steps)))
-        verdicts.append((method, row.said, *cells, row.kind))
+        kind = BASED if method == "state merging" else FREE
+        verdicts.append((method, SAID.get(method, "-"), *cells, kind))
     cells = ["not run"] * (len(SWEEPS) + len(BEYOND))
     return [
         Section(
@@ -144,21 +124,19 @@ def verdict(name: str, sizes: list[float], steps: list[float]) -> str:
     return f"yes, {slope(sizes, steps):.1f}"
 
 
-def _along(crew: Crew, method: str, settings: Settings, sweep: Sweep, scale: Scale) -> list[float]:
+def _along(crew: Crew, method: str, sweep: Sweep, scale: Scale) -> list[float]:
     """Steps to 95 % success at each size; what fails at one is not tried at the next."""
     found: list[float] = []
     for size, instance in sweep.points[: scale.points]:
         failed = bool(found) and not math.isfinite(found[-1])
         cap = sweep.cap(size)
-        found.append(math.inf if failed else _needed(crew, method, settings, instance, cap, scale))
+        found.append(math.inf if failed else _needed(crew, method, instance, cap, scale))
     return found
 
 
-def _needed(
-    crew: Crew, method: str, settings: Settings, instance: Instance, cap: int, scale: Scale
-) -> float:
+def _needed(crew: Crew, method: str, instance: Instance, cap: int, scale: Scale) -> float:
     trials = [
-        Trial(instance.numbered(seed), method, settings, cap, seed)
+        Trial(instance.numbered(seed), method, UNTUNED[method], cap, seed)
         for seed in range(scale.instances)
     ]
     return steps_to(crew.spread(attempt, trials, f"{method}: {instance.label}"), cap)

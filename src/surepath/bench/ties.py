@@ -9,7 +9,17 @@ import numpy as np
 
 from surepath.api import learn
 from surepath.bench.report import Cell, Section, rate
-from surepath.bench.runs import Crew, Instance, Job, Outcome, geometric, outcome, play
+from surepath.bench.runs import (
+    Crew,
+    Instance,
+    Job,
+    Outcome,
+    certified_rate,
+    exact_rate,
+    geometric,
+    outcome,
+    play,
+)
 from surepath.problems.finite import Dynamics
 from surepath.problems.tabular import Tabular
 from surepath.system import Actions, Episodes
@@ -43,9 +53,9 @@ def ties(crew: Crew, instances: int, runs: int) -> Section:
                 size.label,
                 geometric(by_instance),
                 max(by_instance),
-                rate(sum(run.optimal for run in tied), len(tied)),
-                rate(sum(run.certified for run in tied), len(tied)),
-                rate(sum(run.optimal for run in plain), len(plain)),
+                exact_rate(tied),
+                certified_rate(tied),
+                exact_rate(plain),
             )
         )
     return Section(
