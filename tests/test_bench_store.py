@@ -162,6 +162,8 @@ def test_the_command_writes_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         assert done.exit_code == 0, done.output
         assert "demo.md" in done.output
     assert MADE == [5]
+    hasty = CliRunner().invoke(app, [*call, "--quick"])
+    assert hasty.exit_code == 2
     refused = CliRunner().invoke(app, ["bench", "dome", "--out", str(tmp_path / "other")])
     assert refused.exit_code == 2
     assert not (tmp_path / "other").exists()

@@ -291,3 +291,12 @@ def test_a_position_nobody_read_says_nothing() -> None:
     read = [Cloud(int(c.sum()), c, np.diag(c)) for c in counts]
     pair = symbol_samples([[read[0], None], [read[1], read[0]]], 2)
     assert float(Symbols().log_odds(*pair)) == pytest.approx(odds(*counts))
+
+
+def test_rounding_of_features_without_noise_tells_nothing_apart() -> None:
+    """Of two features without noise one differs in its last digit, the other does differ."""
+    means = [np.array([0.1, 0.0]), np.array([np.nextafter(0.1, 1), 1.0])]
+    windows = [[Cloud(4, 4 * mean, 4 * np.outer(mean, mean))] for mean in means]
+    apart = np.ptp(vector_samples(windows, 2)[:, 0, 1:], axis=0)
+    assert apart.min() < 1e-6
+    assert apart.max() > 1e3

@@ -446,6 +446,12 @@ def bench_command(
     from surepath import bench as benches  # with all rivals: other commands start without them
 
     benches.parts_of(suite, only or ())  # before anything is made
+    if quick and suite not in benches.QUICK:
+        raise InputError(
+            f"the suite {suite!r} has one size only",
+            got="--quick",
+            remedy=f"Leave it out, or run one of {', '.join(benches.QUICK)}.",
+        )
     with ExitStack() as opened:
         store = None
         if folder is not None:

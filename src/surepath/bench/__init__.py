@@ -32,6 +32,10 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 """The parts of each suite, by name."""
 
 
+QUICK = ("lower-bounds", "table1", "peers", "scaling")
+"""Suites that also have a size that takes minutes."""
+
+
 def parts_of(suite: str, only: Collection[str] = ()) -> list[Part]:
     """The parts of a suite, or those that are named, in its order."""
     _known("benchmark suite", suite, SUITES)
