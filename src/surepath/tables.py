@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from surepath.evidence import shorten
-from surepath.floor import Floor, information_floor
+from surepath.floor import Floor
 from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
 from surepath.result import Result
@@ -113,13 +113,5 @@ def floor_of(system: System, delta: float) -> Floor | None:
     """The information-theoretic floor of a small finite problem; None where it does not apply."""
     if not isinstance(system, FiniteProblem) or not system.oracle.unique:
         return None
-    if system.n_actions**system.horizon > LARGEST_FLOOR:
-        return None
-    bounded = system.reward_range == (0.0, 1.0)
-    return information_floor(
-        system.dynamics.transitions,
-        system.dynamics.rewards,
-        delta=delta,
-        law="bernoulli" if bounded else "gaussian",
-        variance=system.reward_noise**2,
-    )
+    small = system.n_actions**system.horizon <= LARGEST_FLOOR
+    return system.floor(delta) if small else None

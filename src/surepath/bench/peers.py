@@ -34,7 +34,7 @@ from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
 from surepath.bench.rivals import DELTA, floor_of
 from surepath.bench.runs import Crew, Instance, Part, geometric
 from surepath.bench.worlds import Case
-from surepath.problems.tabular import Tabular
+from surepath.problems.finite import FiniteProblem
 
 PPO = "recurrent PPO"
 
@@ -215,7 +215,7 @@ def _floor(crew: Crew, contest: Contest, instances: int) -> list[str]:
     if not isinstance(contest.stage, Instance):
         return []
     problem = contest.numbered(0).build()
-    if not isinstance(problem, Tabular) or problem.n_actions**problem.horizon > MOST_PATHS:
+    if not isinstance(problem, FiniteProblem) or problem.n_actions**problem.horizon > MOST_PATHS:
         return []
     drawn = [contest.stage.numbered(seed) for seed in range(instances)]
     fewest = geometric(crew.spread(floor_of, drawn, f"{contest.title}: floor"))

@@ -27,7 +27,7 @@ from surepath.bench.runs import (
     play,
 )
 from surepath.features import OneHot
-from surepath.floor import information_floor
+from surepath.problems.finite import FiniteProblem
 from surepath.problems.tabular import Tabular
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
@@ -246,6 +246,5 @@ def against_floor(crew: Crew, instances: int, runs: int) -> Section:
 
 def floor_of(instance: Instance) -> float:
     problem = instance.build()
-    assert isinstance(problem, Tabular)
-    dynamics = problem.dynamics
-    return information_floor(dynamics.transitions, dynamics.rewards, delta=DELTA).episodes
+    assert isinstance(problem, FiniteProblem)
+    return problem.floor(DELTA).episodes

@@ -21,6 +21,16 @@ State: TypeAlias = Any
 """A hidden state: whatever the problem makes it."""
 
 
+def only_single(future: int, problem: str) -> None:
+    """Refuse to state the norm of a window where it is known for single observations."""
+    if future > 1:
+        raise InputError(
+            f"the norm of {problem} is known for single observations, which suffice",
+            got=f"future={future}",
+            remedy="Use future=1, or give norm.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Oracle:
     """The exact answer of a problem and the constants the theory is stated in.

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from surepath.errors import InputError
+from surepath.floor import Floor, information_floor
 from surepath.problems.base import Oracle, Problem, pseudo_inverse
 from surepath.problems.laws import Bernoulli, Normal, ObservationLaw, RewardLaw
 from surepath.system import FloatArray, IntArray
@@ -122,6 +123,16 @@ class FiniteProblem(Problem):
     def norm_of(self, future: int) -> float:
         levels = self.reachable[: max(0, self.horizon - future + 1)]
         return max((self._level_norm(h, s, future) for h, s in enumerate(levels)), default=1.0)
+
+    def floor(self, delta: float) -> Floor:
+        """The fewest episodes of any learner that is right with probability 1 - delta."""
+        return information_floor(
+            self.dynamics.transitions,
+            self.dynamics.rewards,
+            delta=delta,
+            law="bernoulli" if self.reward_range == (0.0, 1.0) else "gaussian",
+            variance=self.reward_noise**2,
+        )
 
     def window_embeddings(self, level: int, states: IntArray, future: int) -> FloatArray:
         """Exact embeddings of a future: x(s) (x) stack over actions of what follows."""

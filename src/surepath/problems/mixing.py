@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surepath.errors import InputError
-from surepath.problems.base import Oracle, Problem, pseudo_inverse
+from surepath.problems.base import Oracle, Problem, only_single, pseudo_inverse
 from surepath.problems.laws import Bernoulli, Categorical
 from surepath.problems.tabular import random_emissions
 from surepath.system import FloatArray, IntArray
@@ -103,12 +102,7 @@ class Mixing(Problem):
         )
 
     def norm_of(self, future: int) -> float:
-        if future > 1:
-            raise InputError(
-                "a mixing problem states its norm for single observations, which suffice",
-                got=f"future={future}",
-                remedy="Use future=1, or give norm.",
-            )
+        only_single(future, "a mixing problem")
         by_action = self.weights.transpose(0, 2, 1, 3)  # [H, A, modes, components]
         flat = by_action.reshape(self.horizon, self.n_actions, len(self.emissions[0]))
         inverse = pseudo_inverse(self.emissions)  # [H, O, modes * components]

@@ -45,7 +45,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surepath.errors import InputError
-from surepath.problems.base import Oracle, Problem
+from surepath.problems.base import Oracle, Problem, only_single
 from surepath.problems.finite import TIE
 from surepath.problems.hard.vectors import spread_vectors
 from surepath.problems.laws import Bernoulli
@@ -187,12 +187,7 @@ class Leaking(Problem):
         return np.sqrt(3) * np.column_stack(rows)
 
     def norm_of(self, future: int) -> float:
-        if future > 1:
-            raise InputError(
-                "the norm of a leaking graph is known for single observations",
-                got=f"future={future}",
-                remedy="Use future=1: a reading shows the state.",
-            )
+        only_single(future, "a leaking graph")
         return float(np.linalg.norm(self.weights(0), axis=1).max())
 
     def solve(self) -> Oracle:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from surepath.errors import InputError
-from surepath.problems.base import Oracle, Problem, State
+from surepath.problems.base import Oracle, Problem, State, only_single
 from surepath.problems.hard.process import LinearProcess
 from surepath.problems.laws import Bernoulli
 from surepath.system import FloatArray, Moments
@@ -101,12 +101,7 @@ class Lifted(Problem):
         return np.asarray(rows, dtype=np.float64)
 
     def norm_of(self, future: int) -> float:
-        if future > 1:
-            raise InputError(
-                "the norm of a lifted process is known for single observations",
-                got=f"future={future}",
-                remedy="Use future=1: a reading shows the features of the state.",
-            )
+        only_single(future, "a lifted process")
         lengths = [np.linalg.norm(self.process.weights(step)) for step in range(self.horizon)]
         return float(np.sqrt(2 * self.n_actions) * max(lengths))
 
