@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from surepath.bench import page as pages
 from surepath.bench import publish, store
-from surepath.bench.report import Figure, Line, Report, Section
+from surepath.bench.report import Figure, Line, Report, Section, number
 from surepath.bench.runs import Crew, Outcome
 from surepath.bench.store import Store, plain, restored
 from surepath.cli import app
@@ -120,11 +120,11 @@ def test_results_come_back_as_they_were(kind: object, value: object) -> None:
 
 
 def test_a_suite_is_published(tmp_path: Path) -> None:
-    report = Report("demo")
     figure = Figure(
         "growth", "It grows", "size", "steps", [Line("ours", (1, 2), (3, 9), (2, 8), (4, 10))]
     )
-    report.add([Section("numbers", ("a", "b"), [(1, 0.12345), ("x", True)]), "a remark", figure])
+    numbers = Section("numbers", ("a", "b"), [(1, 0.12345), ("x", True)])
+    report = Report("demo", [numbers, figure, "a remark"])
     with Store(tmp_path / "demo.jsonl") as kept:
         Crew(store=kept).spread(square, [1, 2], "squares")
         Crew(store=kept).spread(root, [9.0], "roots")
@@ -132,16 +132,34 @@ def test_a_suite_is_published(tmp_path: Path) -> None:
     assert [path.name for path in written] == ["demo.md", "demo-runs.csv", "demo-growth.svg"]
     page = written[0].read_text()
     assert "| 1 | 0.123 |\n| x | yes |" in page
-    assert "a remark" in page
-    assert "![It grows](demo-growth.svg)" in page
+    assert "![It grows](demo-growth.svg)\n\na remark" in page  # in the order they were found
     rows = list(csv.DictReader(written[1].read_text().splitlines()))
     assert [row["square"] for row in rows] == ["1", "4", ""]
     assert rows[2]["result"] == "3.0"
     assert "It grows" in written[2].read_text()
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (12345, "12345"),
+        (123456, "123000"),
+        (8838.83, "8840"),
+        (999.6, "1000"),
+        (0.123456, "0.123"),
+        (1234567.0, "1.23e+06"),
+        (999_999.0, "1e+06"),
+        (-4321.0, "-4320"),
+        (math.inf, "inf"),
+        (math.nan, "nan"),
+    ],
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert number(value) == text
+
+
 def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
-    report = Report("demo", figures=[Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
+    report = Report("demo", [Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
     with Store(tmp_path / "demo.jsonl") as kept:
         (*_, picture) = publish(report, kept, tmp_path)
         before = picture.read_bytes()
@@ -171,8 +189,9 @@ def test_the_command_writes_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_page_is_made_of_what_the_suites_wrote(tmp_path: Path) -> None:
     for suite in pages.SUITES:
-        report = Report(suite, [Section(f"of {suite}", ("a",), [(1,)])], [f"remark on {suite}"])
-        report.add([Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
+        table = Section(f"of {suite}", ("a",), [(1,)])
+        figure = Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])
+        report = Report(suite, [table, f"remark on {suite}", figure])
         with Store(tmp_path / f"{suite}.jsonl") as kept:
             publish(report, kept, tmp_path)
     pages.write(tmp_path, tmp_path / "compare.md")

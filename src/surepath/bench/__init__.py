@@ -47,9 +47,9 @@ def parts_of(suite: str, only: Collection[str] = ()) -> list[Part]:
 def run_suite(suite: str, crew: Crew, only: Collection[str] = ()) -> Report:
     report = Report(suite)
     for part in parts_of(suite, only):
-        report.add(part(crew))
+        report.findings.extend(part(crew))
     if crew.store is not None and (others := crew.store.others):
-        report.remarks.append(
+        report.findings.append(
             f"{others} of the runs were made by other code than this: remove {crew.store.path.name}"
             " to make them again."
         )

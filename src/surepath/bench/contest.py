@@ -234,6 +234,9 @@ SEPARATION = 0.2
 BATCHES = (4, 32)
 """How often a sequence is played before the next is chosen: once would take the bench days."""
 
+SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
+"""Of the cap: what a method is told that has to know its episodes in advance."""
+
 RIVALS: Mapping[str, Method] = {
     "state merging": Method(partial(_embedded, _merging), settings_of=_merging_settings),
     "agnostic Q": Method(
@@ -244,15 +247,13 @@ RIVALS: Mapping[str, Method] = {
     ),
     "OLOP": Method(
         partial(_open_loop, partial(Olop, kl=False)),
-        grid(share=(1.0,), constant=(1.0, 4.0), batch=BATCHES),
+        grid(share=SHARES[:2], constant=(1.0, 4.0), batch=BATCHES),
     ),
     "KL-OLOP": Method(
         partial(_open_loop, partial(Olop, kl=True)),
-        grid(share=(1.0,), constant=(1.0, 2.0), batch=BATCHES),
+        grid(share=SHARES[:2], constant=(1.0, 2.0), batch=BATCHES),
     ),
-    "sequential halving": Method(
-        partial(_open_loop, SequentialHalving), grid(share=(1.0, 1 / 4, 1 / 16, 1 / 64))
-    ),
+    "sequential halving": Method(partial(_open_loop, SequentialHalving), grid(share=SHARES)),
     "LUCB": Method(partial(_open_loop, Lucb), grid(batch=BATCHES)),
     "UCT": Method(partial(_open_loop, Uct), grid(exploration=(0.3, 1.4), batch=BATCHES)),
     "cross-entropy": Method(

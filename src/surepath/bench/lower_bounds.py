@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from surepath.bench.contest import OURS, UNTUNED, Trial, attempt, steps_to
-from surepath.bench.report import Cell, Figure, Finding, Line, Section, slope
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, number, slope
 from surepath.bench.rivals import DELTA
 from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, exact_rate, geometric, play
 from surepath.floor import binary_kl
@@ -39,7 +39,7 @@ class Scale:
     horizons: tuple[int, ...] = (2, 3, 4, 5, 6, 7)  # of the graph with few actions
     bits: tuple[int, ...] = (2, 3, 4, 5)  # horizons of the graph with 2^H actions
     instances: int = 10
-    searches: int = 10
+    searches: int = 5
     cap: int = 500_000  # steps of a search
     stakes: tuple[float, ...] = (0.25, 0.125, 0.0625)  # the gap of the first family follows them
     games: int = 2
@@ -51,7 +51,6 @@ QUICK = Scale(
     horizons=(2, 3, 4, 5),
     bits=(2, 3, 4),
     instances=3,
-    searches=5,
     cap=100_000,
     stakes=(0.25, 0.125),
     games=1,
@@ -110,8 +109,8 @@ def leaking(crew: Crew) -> list[Finding]:
              "no leak: gap", "of beliefs", "steps", "exact"),
             rows,
         ),
-        f"leaking: the steps grow {base(horizons, steps[True]):.3g}-fold with every step of the "
-        f"horizon while the gap of the states stays; with the leak stopped they grow as H^"
+        f"leaking: the steps grow {number(base(horizons, steps[True]))}-fold with every step of "
+        f"the horizon while the gap of the states stays; with the leak stopped they grow as H^"
         f"{slope(horizons, steps[False]):.2g}.",
         Figure(
             "leaking",
@@ -154,7 +153,7 @@ def search(crew: Crew) -> list[Finding]:
             needed.append(steps_to(traces, scale.cap))
         known = [(b, n) for b, n in zip(scale.bits, needed, strict=True) if math.isfinite(n)]
         grows = base([b for b, _ in known], [n for _, n in known]) if len(known) > 2 else math.nan
-        rows.append((method, *(f"{n:.3g}" if math.isfinite(n) else "-" for n in needed), grows))
+        rows.append((method, *(number(n) if math.isfinite(n) else "-" for n in needed), grows))
         if known:
             lines.append(Line(method, tuple(b for b, _ in known), tuple(n for _, n in known)))
     return [
@@ -211,7 +210,7 @@ def _gap_findings(
     rows: list[tuple[Cell, ...]] = [
         (
             method,
-            *(f"{value:.3g}" for value in values),
+            *map(number, values),
             f"{slope(inverse, values):.2f}",
             exact_rate(runs[method]) if method in runs else "-",
         )
@@ -220,7 +219,7 @@ def _gap_findings(
     return [
         Section(
             f"{title}: steps as the gap shrinks",
-            ("method", *(f"1/gap {value:.3g}" for value in inverse), "exponent", "exact"),
+            ("method", *(f"1/gap {number(value)}" for value in inverse), "exponent", "exact"),
             rows,
         ),
         Figure(

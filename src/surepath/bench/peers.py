@@ -30,7 +30,7 @@ from surepath.bench.contest import (
     steps_to,
     success,
 )
-from surepath.bench.report import Cell, Figure, Finding, Line, Section, rate
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, number, rate
 from surepath.bench.rivals import DELTA, floor_of
 from surepath.bench.runs import Crew, Instance, Part, geometric
 from surepath.bench.worlds import Case
@@ -221,8 +221,9 @@ def _floor(crew: Crew, contest: Contest, instances: int) -> list[str]:
     fewest = geometric(crew.spread(floor_of, drawn, f"{contest.title}: floor"))
     return [
         f"{contest.title}: a method that is right with probability {1 - DELTA:.0%} on every such "
-        f"problem takes {fewest:.3g} episodes on average at least, {problem.horizon * fewest:.3g} "
-        "steps where they are whole (geometric mean; transitions and sensors known to it)."
+        f"problem takes {number(fewest)} episodes on average at least, "
+        f"{number(problem.horizon * fewest)} steps where they are whole (geometric mean; "
+        "transitions and sensors known to it)."
     ]
 
 
@@ -242,7 +243,7 @@ def _row(standing: Standing) -> tuple[Cell, ...]:
     ended = [trace for trace in standing.traces if trace.stopped]
     stops = f"{len(ended)}/{runs}"
     if ended:
-        stops += f" after {geometric([max(trace.total, 1) for trace in ended]):.3g}"
+        stops += f" after {number(geometric([max(trace.total, 1) for trace in ended]))}"
     return (
         standing.method,
         rate(sum(trace.exact_at(standing.cap) for trace in standing.traces), runs),
@@ -253,7 +254,7 @@ def _row(standing: Standing) -> tuple[Cell, ...]:
 
 
 def _steps(needed: float, cap: int) -> str:
-    return f"{needed:.3g}" if math.isfinite(needed) else f"> {cap:.3g}"
+    return number(needed) if math.isfinite(needed) else f"> {number(cap)}"
 
 
 def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:

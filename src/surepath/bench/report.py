@@ -59,32 +59,41 @@ Finding: TypeAlias = Section | Figure | str
 @dataclass(frozen=True, slots=True)
 class Report:
     suite: str
-    sections: list[Section] = field(default_factory=list[Section])
-    remarks: list[str] = field(default_factory=list[str])
-    figures: list[Figure] = field(default_factory=list[Figure])
+    findings: list[Finding] = field(default_factory=list[Finding])
 
-    def add(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            if isinstance(finding, Section):
-                self.sections.append(finding)
-            elif isinstance(finding, Figure):
-                self.figures.append(finding)
-            else:
-                self.remarks.append(finding)
+    @property
+    def sections(self) -> list[Section]:
+        return [finding for finding in self.findings if isinstance(finding, Section)]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [finding for finding in self.findings if isinstance(finding, str)]
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [finding for finding in self.findings if isinstance(finding, Figure)]
 
     def markdown(self) -> str:
-        """The tables and remarks, and the pictures by the names of their files."""
+        """All findings in their order, the pictures by the names of their files."""
         blocks = [f"# surepath bench {self.suite}"]
-        for section in self.sections:
-            table = [section.columns, ("---",) * len(section.columns), *section.rows]
-            rows = ["| " + " | ".join(map(_text, row)) + " |" for row in table]
-            blocks += [f"**{section.title}**", "\n".join(rows)]
-        blocks += self.remarks
-        blocks += [f"![{figure.title}]({self.suite}-{figure.name}.svg)" for figure in self.figures]
+        for finding in self.findings:
+            if isinstance(finding, Section):
+                table = [finding.columns, ("---",) * len(finding.columns), *finding.rows]
+                rows = ["| " + " | ".join(map(_text, row)) + " |" for row in table]
+                blocks += [f"**{finding.title}**", "\n".join(rows)]
+            elif isinstance(finding, Figure):
+                blocks.append(f"![{finding.title}]({self.suite}-{finding.name}.svg)")
+            else:
+                blocks.append(finding)
         return "\n\n".join(blocks) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {
+            "suite": self.suite,
+            "sections": [asdict(section) for section in self.sections],
+            "remarks": self.remarks,
+            "figures": [asdict(figure) for figure in self.figures],
+        }
 
     def show(self, console: Console) -> None:
         for section in self.sections:
@@ -101,9 +110,15 @@ class Report:
 def _text(cell: Cell) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    if isinstance(cell, float) or (isinstance(cell, int) and abs(cell) >= 100_000):
-        return f"{cell:.3g}"
-    return str(cell)
+    return cell if isinstance(cell, str) else number(cell)
+
+
+def number(value: float) -> str:
+    """Three digits of it, with an exponent from a million on; counts below 100,000 in full."""
+    if isinstance(value, int) and abs(value) < 100_000:
+        return str(value)
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:.0f}" if 1000 <= abs(rounded) < 1e6 else f"{value:.3g}"
 
 
 def tracked(runs: Iterable[T], title: str, count: int | None = None) -> Iterator[T]:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surepath.bench.growth import hidden_states
-from surepath.bench.report import Cell, Figure, Finding, Line, Section
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, number
 from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, exact_rate, geometric, play
 from surepath.problems.base import Problem
 
@@ -182,7 +182,7 @@ def scaling(crew: Crew, schedule: str) -> list[Finding]:
         starts = range(0, len(runs), instances)
         means = [geometric([run.steps for run in runs[i : i + instances]]) for i in starts]
         places = [geometric(sizes[i : i + instances]) for i in starts]
-        spread = f"{places[0]:.3g} .. {places[-1]:.3g}"
+        spread = f"{number(places[0])} .. {number(places[-1])}"
         rows.append(
             (
                 axis.name,

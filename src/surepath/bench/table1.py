@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from surepath.bench.contest import OURS, UNTUNED, Trial, attempt, lock, steps_to
-from surepath.bench.report import Cell, Finding, Section, slope
+from surepath.bench.report import Cell, Finding, Section, number, slope
 from surepath.bench.runs import Crew, Instance, Part
 
 CAP, POWER = 20_000, 3.0
@@ -40,7 +40,7 @@ def _mixing(stirs: int) -> Instance:
 
 SWEEPS = (
     Sweep("H", tuple((h, lock(h)) for h in (4, 6, 8, 10))),
-    Sweep("d", tuple((d, _tabular(d)) for d in (2, 4, 8))),
+    Sweep("d", tuple((d, _tabular(d)) for d in (2, 4, 6))),
     Sweep("stirs", tuple((stirs, _mixing(stirs)) for stirs in (1, 2, 3))),
 )
 """The last makes the hidden states of the last level 2, 32 and 162 while all else stays."""
@@ -113,7 +113,7 @@ def table1(crew: Crew) -> list[Finding]:
 
 
 def _listed(values: list[float]) -> str:
-    return ", ".join(f"{value:.3g}" for value in values)
+    return ", ".join(number(value) for value in values)
 
 
 def verdict(name: str, sizes: list[float], steps: list[float]) -> str:
