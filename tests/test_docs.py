@@ -11,6 +11,7 @@ import pytest
 import surepath
 
 ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,9 +31,11 @@ def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (tmp_path / "result.png").exists()
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in PAGES)])
+def test_links_and_pictures_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text()):
+        if not target.startswith("http"):
+            assert ((ROOT / page).parent / target).exists(), target
 
 
 def test_the_example_system_finds_its_optimum() -> None:
