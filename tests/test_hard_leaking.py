@@ -163,8 +163,8 @@ def test_the_gap_over_states_is_a_constant(secret: int, alpha: float, leak: bool
         reachable = [0, *(j + 1 for j in range(5) if j != secret)]
         leads = [q[0, [0]], q[1:, reachable[1:]].reshape(-1, 5)]
         leads = np.concatenate([x.max(axis=1, keepdims=True) - x for x in leads]).ravel()
-        assert problem.gap == pytest.approx(leads[leads > 1e-12].min(), abs=1e-12)
-        gaps.append(problem.gap)
+        assert problem.state_gap == pytest.approx(leads[leads > 1e-12].min(), abs=1e-12)
+        gaps.append(problem.state_gap)
     assert min(gaps) >= bound
     assert max(gaps) == pytest.approx(min(gaps), abs=1e-12)
 
@@ -229,6 +229,10 @@ def test_few_survive(alpha: float) -> None:
             assert alive == 0
         else:
             assert alpha**4 * (1 - 1e-12) <= alive <= (3 * alpha) ** 4 * (1 + 1e-12)
+        # Steps that are taken alive, whatever is played: a geometric series at most.
+        steps = sum(belief.alive for belief in problem.path(prefix))
+        assert steps <= sum((3 * alpha) ** k for k in range(5)) * (1 + 1e-12)
+        assert steps <= 1 / (1 - 3 * alpha)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -248,8 +252,17 @@ def test_the_gap_of_a_belief_shrinks_with_the_chance_of_being_alive(seed: int) -
         assert gaps[level] == pytest.approx(min(found), abs=1e-12)
         assert a**level * least <= gaps[level] <= (3 * a) ** level * most
     assert (np.diff(gaps) < 0).all()
+    assert problem.gap == gaps[-1] < problem.state_gap / 20  # beliefs are what a learner meets
     tight = leaking(leak=False, seed=seed)
-    assert tight.belief_gaps().min() == pytest.approx(tight.gap, abs=1e-12)
+    assert tight.gap == pytest.approx(tight.state_gap, abs=1e-12)
+
+
+def test_a_lead_is_a_lead_however_small() -> None:
+    problem = leaking(horizon=30, secret=0)
+    deep = problem.belief_gap((1,) * 29)
+    assert 0 < problem.gap <= deep < 1e-6
+    assert problem.gap < 1e-14
+    assert problem.belief_gap((0,)) == np.inf
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -293,9 +306,13 @@ def test_a_learner_runs_on_it(leak: bool) -> None:
     problem = surepath.make("leaking", horizon=2, actions=3, alpha=0.25, leak=leak)
     result = surepath.learn(problem, budget=10**6)
     assert problem.is_optimal(result.actions)
-    fixed = surepath.learn(surepath.make("leaking", horizon=3, leak=leak), schedule="tight")
+    longer = surepath.make("leaking", horizon=3, leak=leak)
+    fixed = surepath.learn(longer, schedule="tight")
     assert fixed.certified
-    assert surepath.make("leaking", horizon=3, leak=leak).is_optimal(fixed.actions)
+    assert longer.is_optimal(fixed.actions)
+    # What the certificate takes from the oracle is true of what the learner meets.
+    (said,) = [text for text in fixed.certificate.assumptions if "fall short" in text]
+    assert f"at least {longer.belief_gaps().min():.6g}" in said
 
 
 @pytest.mark.parametrize(
@@ -319,4 +336,4 @@ def test_what_makes_no_leaking_graph_is_refused(wrong: dict[str, Any], mentions:
 def test_random_signs_make_a_graph_too() -> None:
     problem = surepath.make("leaking", actions=3, alpha=0.3, dimension=60)
     assert problem.dimension == 62
-    assert problem.gap >= 0.3 * 0.1 / (0.9 + 0.54)
+    assert problem.state_gap >= 0.3 * 0.1 / (0.9 + 0.54)

@@ -57,10 +57,38 @@ def test_q_is_linear_in_the_mean_reading(name: str, seed: int) -> None:
         np.testing.assert_allclose(blocks[:, -1], rewards, atol=1e-12)
         longest = max(longest, np.linalg.norm(process.features(step, state), axis=1).max())
     assert longest <= 1 + 1e-12
+    if name != "few_actions":
+        assert longest == pytest.approx(1)
     norms = [np.linalg.norm(process.weights(step)) for step in range(problem.horizon)]
     assert problem.norm == pytest.approx(np.sqrt(2 * count) * max(norms))
     rows = [np.linalg.norm(problem.weights(step), axis=1) for step in range(problem.horizon)]
     assert problem.norm == pytest.approx(np.max(rows))
+
+
+@pytest.mark.parametrize("horizon", [2, 4])
+def test_norms_in_numbers(horizon: int) -> None:
+    """theta as constructed, times what the features were divided by, times sqrt(2 A)."""
+    constant = 0.5 * 1.5**-horizon + sum(5 / 8 * 1.5**-h for h in range(1, horizon))
+    lane_norm = np.sqrt(2 * 4) * np.sqrt(constant**2 + 1) * np.sqrt(2) / 3
+    assert exit_lane(horizon=horizon, actions=4).norm == pytest.approx(lane_norm)
+    share = 0.3 / (2 * horizon)
+    theta = np.hypot(0.5 + share * (horizon - 1), share * np.sqrt(horizon))
+    fork_norm = np.sqrt(2 * 2) * np.sqrt(horizon + 1) * theta
+    assert tunable_gap(horizon=horizon, eps=0.3).norm == pytest.approx(fork_norm)
+
+
+def test_readings_are_short_even_where_features_are_not() -> None:
+    problem = surepath.make(
+        "few_actions", bits=4, flips=3, stakes=0.99, base=0.938, secret=(1, 1, 1, 0)
+    )
+    longest = rows = 0.0
+    for step, state in situations(problem):
+        features = problem.process.features(step, state)
+        paid = problem.process.reward_means(step, state) > 0  # a draw may be 1
+        rows = max(rows, np.linalg.norm(features, axis=1).max())
+        longest = max(longest, ((features**2).sum() + paid.sum()) / (2 * problem.n_actions))
+    assert rows > 1.02
+    assert longest <= 1
 
 
 @pytest.mark.parametrize("name", LIFTED)
@@ -244,6 +272,7 @@ def test_the_motorway_has_the_listed_properties(horizon: int, actions: int) -> N
     assert 0.25 <= smallest[0] <= 5 / 12
     assert (smallest <= 5 / 12 * 1.5 ** -np.arange(horizon)).all()
     assert smallest[1:].max() < smallest[0] / 3
+    assert (smallest >= 0.02 * 1.5 ** -np.arange(horizon)).all()  # and no faster, here
     assert process.gap() == pytest.approx(smallest.min(), abs=1e-15)
 
 

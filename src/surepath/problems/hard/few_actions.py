@@ -10,8 +10,11 @@ speaks of the password, and that last pay is tiny by then.
 
 Theorem. Q* is linear in d' = sum over k <= 4 of C(p, k) known features, with p actions, horizon
 rounds (p + flips) and deterministic moves, and yet any learner needs 2^Omega(p) episodes (rounds =
-p), while a policy that never opens the safe stays more than 1/10 below the best. The gap falls
-like q^rounds; that is what makes it hard, and what the paper's assumption excludes.
+p), while a policy that never opens the safe stays more than 1/10 below the best (three rounds are
+enough for that). The gap falls like q^rounds; that is what makes it hard, and what the paper's
+assumption excludes. Before the safe opens only the last reward depends on the password, by at most
+stakes rho^rounds, and a guess opens it for a share v of all passwords: so episodes are at least of
+the order min(1 / (rounds v), 0.144 / (stakes^2 rho^(2 rounds))).
 
 Source. This family is our own derivation. It has the scalings of the few-actions lower bound of
 Weisz, Szepesvari and Gyorgy, "TensorPlan and the few actions lower bound for planning in MDPs under
@@ -32,8 +35,11 @@ q >= 1/4 >= a (1 - a), and falls in s. At y = w* the round ends with tau' + sigm
 tau + sigma g(d(x, w*)); backward induction over rounds closes it.
 
 V* has degree at most 4 in the signs 1 - 2 w*. The features are its Walsh coefficients, theta are
-the products of up to four signs. At sizes that can be run the needle is not hard to find by blind
-search; what the family shows is how the gap vanishes with the rounds.
+the products of up to four signs. By Parseval a feature is as long as the root mean square of that
+polynomial over all passwords, those included that are open already: less than 1 with the default
+stakes and base, and at the end of a round always; elsewhere it may be a little longer. At sizes
+that can be run the needle is not hard to find by blind search; what the family shows is how the gap
+vanishes with the rounds.
 """
 
 from __future__ import annotations

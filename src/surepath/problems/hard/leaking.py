@@ -32,9 +32,10 @@ least alpha - 3 alpha^2. Rewards are paid as Bernoulli variables after a shift a
 
 The same graph without leaks. With `leak=False` action j != a* always arrives at s_j, and is charged
 what the leak would have cost: it pays -2 alpha p_ij - (1 - p_ij) V*(s_j) before the last step. Then
-r + V*(s_j) is what it was, so Q*, its features and the raw lead are unchanged, transitions are
-deterministic, and raw rewards lie in [alpha^2 - 3 alpha, 3 alpha]: -2 alpha p - (1 - p) V is least
-for V = 3 alpha, and there it is alpha p - 3 alpha with p >= alpha.
+r + V*(s_j) is what it was, so Q*, its features and the raw lead are unchanged and transitions are
+deterministic. What is charged depends on V*, so here every reward speaks of a*. Raw rewards lie in
+[alpha^2 - 3 alpha, 3 alpha]: -2 alpha p - (1 - p) V is least for V = 3 alpha, and there it is
+alpha p - 3 alpha with p >= alpha.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ import numpy as np
 
 from surepath.errors import InputError
 from surepath.problems.base import Oracle, Problem, only_single
-from surepath.problems.finite import TIE
 from surepath.problems.hard.vectors import spread_vectors
 from surepath.problems.laws import Bernoulli
 from surepath.system import Actions, Episodes, FloatArray, Moments, Request, RewardMoments, Summary
@@ -95,8 +95,8 @@ class Leaking(Problem):
     `move`, the laws and `q_values` are about beliefs. Single episodes are walks: their steps depend
     on each other through being alive, and a reading shows the place itself. Open-loop values are
     linear in beliefs, so the best sequence is as good as the best policy; but the lead of the right
-    action shrinks with the chance of being alive (`belief_gap`), while `gap`, over places, does
-    not.
+    action shrinks with the chance of being alive, and so does `gap`, which is over beliefs like all
+    the rest. `state_gap`, over places, does not: it is the gap that the theorem is about.
     """
 
     preferred_features = "linear"
@@ -192,20 +192,24 @@ class Leaking(Problem):
 
     def solve(self) -> Oracle:
         """Closed form: a* is best in every place, and after it everything ties."""
-        places = [0] if self.horizon == 1 else [0, *self._other_places()]
         return Oracle(
             actions=(self.secret,) + (0,) * (self.horizon - 1),
             value=float(self.q_values(0, self.start).max()),
-            gap=float(self._leads[places].min()),
+            gap=float(self.belief_gaps().min()),
             unique=self.horizon == 1,
             radius=1.0,
         )
 
+    @property
+    def state_gap(self) -> float:
+        """Smallest lead over a suboptimal action in a place that a walk comes to."""
+        places = [0] if self.horizon == 1 else [0, *self._other_places()]
+        return float(self._leads[places].min())
+
     def belief_gap(self, prefix: Actions) -> float:
         """Smallest lead over a suboptimal action after a prefix; infinity where all are tied."""
         belief = self.path(prefix)[-1]
-        lead = belief.alive * float(self._leads[belief.place].min())
-        return lead if lead > TIE else np.inf
+        return belief.alive * float(self._leads[belief.place].min()) if belief.alive else np.inf
 
     def belief_gaps(self) -> FloatArray:
         """By level, the smallest `belief_gap` of all prefixes that long: [H].

@@ -4,7 +4,7 @@ Story. In the hard families the state is no secret; what is hidden is the direct
 values grow. The lift shows exactly that much: a reading lists the features of every action in the
 present state, and beside each a fresh draw of the reward that the action would pay. Whoever reads
 it knows no more than a learner that may query the rewards of a state, so a lower bound on queries
-becomes one on episodes, up to the number of actions.
+becomes one on steps, divided by the A + 1 draws that a step shows: one is paid, A are read.
 
 Theorem. With psi(o) = ((phi(s, a), Y(s, a)))_a / sqrt(2 A), where Y(s, a) is drawn anew at every
 reading, E[psi | s] = ((phi(s, a), r(s, a)))_a / sqrt(2 A) has length at most 1, and Q*_h(s, a) is

@@ -11,7 +11,8 @@ from surepath.system import Actions, FloatArray
 class LinearProcess(ABC):
     """A deterministic decision process with Bernoulli rewards, seen as it is.
 
-    Q*_h(s, a) = <weights(h), features(h, s)[a]>, and no feature is longer than 1.
+    Q*_h(s, a) = <weights(h), features(h, s)[a]>. Features are no longer than 1 where a reward may
+    be paid, and anywhere no longer than sqrt(2) in the mean square over actions.
     """
 
     horizon: int

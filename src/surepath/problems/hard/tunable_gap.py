@@ -8,7 +8,9 @@ only be told from the last reward, and there a turn makes a difference of eps / 
 Theorem. Q*_h(b, a) is linear in (1, b, a), the turns so far as signs: with p the horizon and w the
 right turns, V*_h(b) = 1/2 + eps (<b, w> + p - h) / (2 p). The gap is eps / p at every node. Turning
 one bit of w moves the mean of every episode by eps / p, so exact identification with confidence
-1 - delta takes at least kl(delta, 1 - delta) p^2 / (2 eps^2) episodes.
+1 - delta takes at least kl(delta, 1 - delta) / (3 KL) episodes: KL is the largest divergence of two
+neighbouring means, about 2 (eps / p)^2 for small eps, and an episode shows three draws, the reward
+and one for each turn in the last reading. For small eps that is kl p^2 / (6 eps^2).
 
 Source. Our own, for clean sweeps of the gap: the simplest member of the families behind the lower
 bound for vanishing gaps of Uehara, Sekhari, Lee, Kallus and Sun, "Computationally Efficient PAC RL
