@@ -36,7 +36,7 @@ SIZES: dict[str, dict[str, Any]] = {
         )
     },
     "table1": {
-        "FULL": table1.Scale(instances=1, points=2),
+        "FULL": table1.Scale(instances=1, training=1, points=2),
         "METHODS": ("surepath", "state merging", "UCT"),
         "CAP": 1000,
     },

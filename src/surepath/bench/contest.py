@@ -1,15 +1,15 @@
 """One run of any method on any system, watched: what it would have answered after every step.
 
 All methods are asked and told in the same way and charged in the same way: a step is an observation
-read, looked at or not. Rivals have constants; each lists the settings it may be given. Ours has
-none: it is called as anybody would call it.
+read, looked at or not. Rivals have constants; each lists the settings it may be given, and gets the
+one that serves it best on training instances. Ours has none: it is called as anybody would call it.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -29,21 +29,24 @@ from surepath.baselines.outside import NOISY_CHOICES, CatCma, Nevergrad
 from surepath.baselines.propagation import Propagation
 from surepath.baselines.uct import Uct
 from surepath.bench.rivals import DELTA
-from surepath.bench.runs import Instance
+from surepath.bench.runs import Crew, Instance
 from surepath.bench.worlds import Case
 from surepath.errors import InputError
-from surepath.features import Features
+from surepath.features import Custom, Features
 from surepath.problems.base import Problem
 from surepath.problems.finite import FiniteProblem
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
-from surepath.system import Actions, System
+from surepath.system import Actions, FloatArray, System
 from surepath.task import Task, plan_task
 
 OURS = "surepath"
 
 EXACT = 1e-9
 """Losses up to this are rounding."""
+
+WANTED = 0.95
+"""Share of runs that are to be right."""
 
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
 """Names and values, in a form that can be a key."""
@@ -177,9 +180,26 @@ def _embedded(
 ) -> tuple[Asking, Runner]:
     """Methods on mean embeddings: of the features that ours takes, which are paid for likewise."""
     task = _task(arena, seed)
-    learner = kind(arena, cast(Features, task.features), settings)
-    learner.usage.episodes, learner.usage.steps = task.episodes, task.steps
+    features, paid = cast(Features, task.features), 0
+    if not isinstance(arena.system, Problem):
+        features, paid = _at_length_one(features, arena, seed), LENGTHS
+    learner = kind(arena, features, settings)
+    learner.usage.episodes, learner.usage.steps = task.episodes + paid, task.steps + paid
     return learner, task.runner
+
+
+LENGTHS = 16
+"""Readings of the start by which features are brought to length 1."""
+
+
+def _at_length_one(features: Features, arena: Arena, seed: int) -> Features:
+    """Features as long as those of the built-in problems, which rivals' constants are made for.
+
+    An environment's readings are scaled by the bounds of their space and may be tiny.
+    """
+    read = arena.system.rollout((), LENGTHS, np.random.default_rng(seed)).observations[:, 0]
+    length = float(np.linalg.norm(features.rows(read).mean(axis=0)))
+    return Custom(lambda observations: features.rows(observations) / length, features.dimension)
 
 
 def _task(arena: Arena, seed: int) -> Task:
@@ -203,7 +223,7 @@ def _merging(arena: Arena, features: Features, settings: Mapping[str, Any]) -> A
 
 def _merging_settings(arena: Arena) -> tuple[Settings, ...]:
     """Where states can be listed it is told how far apart they look; elsewhere that is tuned."""
-    samples = (16, 64, 256, 1024)
+    samples = (16, 24, 32, 64, 128, 256)
     if isinstance(arena.system, FiniteProblem):
         return grid(samples=samples)
     return grid(samples=samples, separation=(0.1, 0.4))
@@ -216,13 +236,16 @@ def _agnostic(arena: Arena, features: Features, settings: Mapping[str, Any]) -> 
 
 
 def _propagation(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
-    """Told the norm where the problem knows it; where nobody does, one that excludes nothing."""
-    known = arena.system.norm if isinstance(arena.system, Problem) else 10.0 * arena.horizon
+    """Told the norm where the problem knows it; where nobody does, one that excludes little."""
+    try:
+        norm = arena.system.norm if isinstance(arena.system, Problem) else UNKNOWN_NORM
+    except InputError:
+        norm = UNKNOWN_NORM
     return Propagation(
         arena.horizon,
         arena.system.n_actions,
         features,
-        norm=known,
+        norm=norm,
         reward_range=arena.reward_range,
         **settings,
     )
@@ -231,7 +254,10 @@ def _propagation(arena: Arena, features: Features, settings: Mapping[str, Any]) 
 SEPARATION = 0.2
 """What counts as apart where nobody can say, unless it is tuned."""
 
-BATCHES = (4, 32)
+UNKNOWN_NORM = 100.0
+"""Ten times what a value can be at the horizons used here, for features of length 1."""
+
+BATCH = 4
 """How often a sequence is played before the next is chosen: once would take the bench days."""
 
 SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
@@ -240,50 +266,36 @@ SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
 RIVALS: Mapping[str, Method] = {
     "state merging": Method(partial(_embedded, _merging), settings_of=_merging_settings),
     "agnostic Q": Method(
-        partial(_embedded, _agnostic), grid(samples=(32, 64, 128, 512), threshold=(1.0, 1.4))
+        partial(_embedded, _agnostic), grid(samples=(32, 64, 128), threshold=(1.0, 1.4))
     ),
     "propagation": Method(
-        partial(_embedded, _propagation), grid(samples=(128, 256, 1024), slack=(0.05, 0.1))
+        partial(_embedded, _propagation), grid(samples=(128, 512), slack=(0.05, 0.1))
     ),
     "OLOP": Method(
         partial(_open_loop, partial(Olop, kl=False)),
-        grid(share=SHARES[:2], constant=(1.0, 4.0), batch=BATCHES),
+        grid(share=SHARES[:2], constant=(0.25, 1.0, 4.0), batch=(BATCH,)),
     ),
     "KL-OLOP": Method(
         partial(_open_loop, partial(Olop, kl=True)),
-        grid(share=SHARES[:2], constant=(1.0, 2.0), batch=BATCHES),
+        grid(share=SHARES[:2], constant=(0.25, 0.5, 1.0, 2.0), batch=(BATCH,)),
     ),
     "sequential halving": Method(partial(_open_loop, SequentialHalving), grid(share=SHARES)),
-    "LUCB": Method(partial(_open_loop, Lucb), grid(batch=BATCHES)),
-    "UCT": Method(partial(_open_loop, Uct), grid(exploration=(0.3, 1.4), batch=BATCHES)),
+    "LUCB": Method(partial(_open_loop, Lucb), grid(batch=(BATCH, 32))),
+    "UCT": Method(partial(_open_loop, Uct), grid(exploration=(0.3, 0.6, 1.4), batch=(BATCH,))),
     "cross-entropy": Method(
         partial(_open_loop, CrossEntropy),
-        grid(population=(30, 100, 300), smoothing=(0.1, 0.5), batch=(4,)),
+        grid(population=(30, 100, 300), smoothing=(0.1, 0.5), batch=(BATCH,)),
     ),
-    "CatCMA": Method(partial(_open_loop, CatCma), grid(batch=BATCHES)),
+    "CatCMA": Method(partial(_open_loop, CatCma), grid(batch=(BATCH, 32))),
     "nevergrad": Method(
         partial(_open_loop, Nevergrad),
-        grid(optimizer=(NOISY_CHOICES, "NoisyDiscreteOnePlusOne"), batch=(32,)),
+        grid(
+            optimizer=(NOISY_CHOICES, "NoisyDiscreteOnePlusOne", "DoubleFastGADiscreteOnePlusOne"),
+            batch=(8, 32),
+        ),
     ),
 }
 """All that are asked and told; recurrent PPO acts in an environment and stands apart."""
-
-
-UNTUNED: Mapping[str, Settings] = {
-    "state merging": grid(samples=(256,))[0],
-    "agnostic Q": grid(samples=(128,))[0],
-    "propagation": grid(samples=(1024,), slack=(0.1,))[0],
-    "OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
-    "KL-OLOP": grid(share=(1.0,), constant=(1.0,), batch=(4,))[0],
-    "sequential halving": grid(share=(1.0,))[0],
-    "LUCB": grid(batch=(4,))[0],
-    "UCT": grid(exploration=(0.3,), batch=(4,))[0],
-    "cross-entropy": grid(population=(100,), batch=(4,))[0],
-    "CatCMA": grid(batch=(4,))[0],
-    "nevergrad": grid(batch=(32,))[0],
-    OURS: (),
-}
-"""One setting for all sizes, where it is asked how the cost grows and not what it is."""
 
 
 def lock(horizon: int) -> Instance:
@@ -338,17 +350,82 @@ def success(traces: Sequence[Trace], steps: Sequence[float]) -> list[float]:
     return [float(np.mean([trace.exact_at(s) for trace in traces])) for s in steps]
 
 
-def steps_to(traces: Sequence[Trace], cap: int, wanted: float = 0.95) -> float:
+def steps_to(traces: Sequence[Trace], cap: int, wanted: float = WANTED) -> float:
     """The first checkpoint from which on the share stays as wanted; infinity if there is none."""
     points = checkpoints(cap)
-    reached = math.inf
-    for steps, share in zip(reversed(points), reversed(success(traces, points)), strict=True):
-        if share < wanted:
-            break
-        reached = steps
-    return reached
+    return _first_lasting(np.array(points), np.array(success(traces, points)), wanted)
 
 
-def merit(traces: Sequence[Trace], cap: int) -> float:
-    """What a setting is chosen by: the mean success over all checkpoints, early ones included."""
-    return float(np.mean(success(traces, checkpoints(cap))))
+def _first_lasting(points: FloatArray, shares: FloatArray, wanted: float) -> float:
+    missed = np.flatnonzero(shares < wanted)
+    first = missed[-1] + 1 if len(missed) else 0
+    return float(points[first]) if first < len(points) else math.inf
+
+
+RESAMPLES = 1000
+"""Of the runs, for the interval of a ratio."""
+
+
+def ratio_interval(ours: Sequence[Trace], theirs: Sequence[Trace], cap: int) -> tuple[float, float]:
+    """95 % bootstrap interval of the ratio of steps to 95 % success.
+
+    Runs are resampled in pairs, because both are on the same instance. Whoever does not get there
+    within the cap is taken to do so at the cap.
+    """
+    points = np.array(checkpoints(cap))
+    right = np.array(
+        [[[run.exact_at(p) for p in points] for run in runs] for runs in (ours, theirs)]
+    )  # [2, runs, points]
+    rng = np.random.default_rng(0)
+    ratios = list[float]()
+    for _ in range(RESAMPLES):
+        chosen = rng.integers(len(ours), size=len(ours))
+        mine, other = (
+            min(_first_lasting(points, shares, WANTED), cap)
+            for shares in right[:, chosen].mean(axis=1)
+        )
+        ratios.append(mine / other)
+    low, high = np.quantile(ratios, (0.025, 0.975)).tolist()
+    return low, high
+
+
+# ---------------------------------------------------------------- the best setting of each
+
+
+TRAINING = 1000
+"""Instances and runs from this seed on choose settings; reports use those from 0."""
+
+
+def tune(
+    crew: Crew, methods: Iterable[str], stage: Instance | Case, cap: int, training: int, title: str
+) -> dict[str, Settings]:
+    """The setting of each rival that takes the fewest steps on the training instances.
+
+    Where none, or several, are right often enough, the one that is right most of the time.
+    """
+    trials = [
+        Trial(numbered(stage, TRAINING + run), method, settings, cap, TRAINING + run)
+        for method in methods
+        for settings in settings_of(method, numbered(stage, TRAINING))
+        for run in range(training)
+    ]
+    runs: dict[tuple[str, Settings], list[Trace]] = {}
+    for trial, trace in zip(trials, crew.spread(attempt, trials, f"{title}: tuning"), strict=True):
+        runs.setdefault((trial.method, trial.settings), []).append(trace)
+    best: dict[str, Settings] = {}
+    for (method, settings), traces in runs.items():
+        known = method in best
+        if not known or _merit(traces, cap) > _merit(runs[method, best[method]], cap):
+            best[method] = settings
+    return best
+
+
+def numbered(stage: Instance | Case, seed: int) -> Instance | Case:
+    """An instance of a problem; an environment is the same every time."""
+    return stage.numbered(seed) if isinstance(stage, Instance) else stage
+
+
+def _merit(traces: Sequence[Trace], cap: int) -> tuple[float, float, bool]:
+    """Fewest steps first, then success over all checkpoints; what could not be run comes last."""
+    mean = float(np.mean(success(traces, checkpoints(cap))))
+    return -steps_to(traces, cap), mean, not any(trace.refused for trace in traces)

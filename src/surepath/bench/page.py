@@ -15,20 +15,23 @@ from surepath.errors import InputError
 SUITES = {
     "peers": """## Against every rival
 
-Every rival is tuned on training instances, but for PPO, which keeps its own defaults; surepath is
-called as it comes. A ratio below 1 means that surepath needs fewer steps to be right in 95 % of its
-runs. What a ratio cannot show: most rivals do not know when they are right, and surepath goes on
-until it does ("until it stops").""",
+Every rival gets, for every problem, the setting of a small grid that serves it best on training
+instances; recurrent PPO keeps its own defaults and is trained once. Rivals that choose one sequence
+at a time play it four times or more, for the bench's own running time. surepath is called as it
+comes. A ratio below 1 means that surepath needs fewer steps to be right in 95 % of its runs. What a
+ratio cannot show: most rivals do not know when they are right, and surepath goes on until it does
+("stops by itself").""",
     "table1": """## What does each method do, and for how long?
 
 The first table of the paper, with what was measured beside what is said.""",
     "lower-bounds": """## When can nothing do well?
 
-Drop determinism or let the gap vanish, and every method pays: the paper's two lower bounds.""",
+Drop determinism or let the gap vanish, and what a guarantee takes grows without bound: the paper's
+two lower bounds.""",
     "scaling": """## How does the cost grow?
 
-Exponents of the steps in everything the theorem mentions. The theorem is an upper bound; `adaptive`
-is told nothing.""",
+Exponents of the steps in everything the theorem mentions. The theorem is an upper bound for the two
+fixed schedules; `adaptive` is told nothing, and its exponents stand beside it to be compared.""",
 }
 """The suites of the page, in its order, and what is said before each."""
 

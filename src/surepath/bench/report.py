@@ -144,6 +144,28 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(np.asarray(x, dtype=np.float64)), logs, 1)[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """An exponent and its 95 % interval."""
+
+    exponent: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.exponent:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def fit(sizes: Sequence[float], steps: Sequence[float]) -> Fit:
+    """The exponent p of y ~ x^p by least squares on logarithms, with Student's interval."""
+    from scipy import stats
+
+    x = np.log(np.asarray(sizes, dtype=np.float64))
+    found: Any = stats.linregress(x, [math.log(value) for value in steps])
+    half = float(stats.t.ppf(0.975, len(x) - 2)) * float(found.stderr)
+    return Fit(float(found.slope), float(found.slope) - half, float(found.slope) + half)
+
+
 def rate(successes: int, trials: int, digits: int = 2, z: float = 1.96) -> str:
     """A share with its 95 % Wilson interval, as text; more digits for small ones."""
     if not trials:

@@ -3,20 +3,19 @@
 Fixed schedules are told a gap and a norm; along a sweep of something else both stay as they are, at
 values that are true of every instance of the sweep, so that only one thing changes. The adaptive
 schedule is told nothing, so there the instances themselves change. Exponents are fitted by least
-squares to the logarithms of all runs of a sweep; the interval is Student's.
+squares to the logarithms of all runs of a sweep; the interval is Student's, of the exponent over
+the sizes that were run: logarithms in the theorem bend it. The theorem is about fixed schedules;
+beside the adaptive one its exponents stand to be compared.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from surepath.bench.growth import hidden_states
-from surepath.bench.report import Cell, Figure, Finding, Line, Section, number
+from surepath.bench.report import Cell, Figure, Finding, Line, Section, fit, number
 from surepath.bench.runs import Crew, Instance, Job, Outcome, Part, exact_rate, geometric, play
 from surepath.problems.base import Problem
 
@@ -139,28 +138,6 @@ FULL = Scale({"adaptive": 12, "tight": 10, "paper": 2})
 QUICK = Scale({"adaptive": 4, "tight": 2})
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """An exponent and its 95 % interval."""
-
-    exponent: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.exponent:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-
-def fit(sizes: Sequence[float], steps: Sequence[float]) -> Fit:
-    """The exponent p of y ~ x^p by least squares on logarithms, with Student's interval."""
-    from scipy import stats
-
-    x = np.log(np.asarray(sizes, dtype=np.float64))
-    found: Any = stats.linregress(x, [math.log(value) for value in steps])
-    half = float(stats.t.ppf(0.975, len(x) - 2)) * float(found.stderr)
-    return Fit(float(found.slope), float(found.slope) - half, float(found.slope) + half)
-
-
 def measure(job: tuple[str, Instance]) -> tuple[float, float, float]:
     """The size of an instance along an axis, its gap and its norm."""
     axis, instance = job
@@ -197,8 +174,8 @@ def scaling(crew: Crew, schedule: str) -> list[Finding]:
         lines.append(Line(axis.name, tuple(relative), tuple(m / means[0] for m in means)))
     return [
         Section(
-            f"{schedule}: exponents of the steps, with 95 % intervals, beside the theorem's (an "
-            f"upper bound); {instances} instances a point",
+            f"{schedule}: exponents of the steps, with 95 % intervals, beside those of the "
+            f"theorem (an upper bound for fixed schedules); {instances} instances a point",
             ("grows", "problem", "from .. to", "exponent", "theorem, up to logarithms", "exact"),
             rows,
         ),
