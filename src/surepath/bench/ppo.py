@@ -11,6 +11,7 @@ like everybody's, one for every observation that an action is chosen by.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from surepath.errors import MissingExtraError
 from surepath.system import Actions
 
 
-def train(env: Any, horizon: int, steps: int, seed: int) -> Any:
-    """A policy trained for so many steps, and the environment that it acts in."""
+def train(
+    make: Callable[[], Any], horizon: int, steps: Sequence[int], seed: int
+) -> Iterator[tuple[Any, Any]]:
+    """A policy after so many steps of training, each time with an environment to try it in."""
     try:
         import torch
         from gymnasium.wrappers import TimeLimit
@@ -28,10 +31,14 @@ def train(env: Any, horizon: int, steps: int, seed: int) -> Any:
     except ImportError as error:
         raise MissingExtraError("sb3-contrib", "rivals", "the rival of this benchmark") from error
     torch.set_num_threads(1)
-    limited = TimeLimit(env, horizon)
-    model = RecurrentPPO("MlpLstmPolicy", limited, seed=seed, device="cpu")
-    model.learn(steps)
-    return model, limited
+    # Trials have an environment of their own: that of the training may be amid an episode.
+    training, trying = (TimeLimit(make(), horizon) for _ in range(2))
+    model = RecurrentPPO("MlpLstmPolicy", training, seed=seed, device="cpu")
+    for wanted in steps:
+        # It trains by whole batches of 128 steps: what is asked for last may be had already.
+        if wanted > model.num_timesteps:
+            model.learn(wanted - model.num_timesteps, reset_num_timesteps=False)
+        yield model, trying
 
 
 def episode(model: Any, env: Any, seed: int) -> tuple[Actions, float]:

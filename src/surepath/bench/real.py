@@ -78,7 +78,7 @@ def train(job: tuple[Case, int, int, int]) -> float:
     """The share of episodes in which a policy, trained for so many steps, earns the optimum."""
     case, seed, steps, trials = job
     world = case.build()
-    model, env = ppo.train(world.noisy(), world.horizon, steps, seed)
+    [(model, env)] = ppo.train(world.noisy, world.horizon, [steps], seed)
     earned = [ppo.episode(model, env, seed=10**6 + trial)[1] for trial in range(trials)]
     return float(np.mean([abs(total - world.best) < 1e-9 for total in earned]))
 
