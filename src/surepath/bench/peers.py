@@ -3,10 +3,10 @@
 Each rival is tuned for each problem on training instances that the report does not use (an
 environment has no other instances: there it is tuned on other runs): it gets the setting that is
 right in 95 % of the runs soonest. PPO, of which a run takes minutes, keeps its own defaults and is
-trained once, and asked six times meanwhile. Ours is called with the system and the seed, and on MiniGrid with linear features,
-which rivals that look at readings are given too. Only the steps count, and whether the plan is an
-optimal one; that ours also knows when it is done, and most rivals do not, is a column and not a
-handicap.
+trained once, and asked six times meanwhile. Ours is called with the system and the seed, and on
+MiniGrid with linear features, which rivals that look at readings are given too. Only the steps
+count, and whether the plan is an optimal one; that ours also knows when it is done, and most rivals
+do not, is a column and not a handicap.
 """
 
 from __future__ import annotations
