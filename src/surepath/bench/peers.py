@@ -76,7 +76,7 @@ CONTESTS = (
 @dataclass(frozen=True, slots=True)
 class Scale:
     instances: int = 20
-    training: int = 5  # instances a setting is tried on
+    training: int = 20  # instances a setting is tried on: few choose what is right by luck
     policies: int = 1  # that PPO is trained for, on each problem
     episodes: int = 20  # of each of them
     shrink: int = 1  # caps are divided by it
@@ -85,7 +85,7 @@ class Scale:
 
 FULL = Scale()
 QUICK = Scale(
-    instances=5, training=1, policies=0, shrink=2, contests=("lock H=10", "tabular", "overcomplete")
+    instances=5, training=2, policies=0, shrink=2, contests=("lock H=10", "tabular", "overcomplete")
 )
 
 
