@@ -12,10 +12,14 @@ like everybody's, one for every observation that an action is chosen by.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from surepath.bench.contest import Trace, Trial, arena_of
+from surepath.bench.runs import Instance
+from surepath.bench.worlds import Case
 from surepath.errors import MissingExtraError
 from surepath.system import Actions
 
@@ -52,3 +56,27 @@ def episode(model: Any, env: Any, seed: int) -> tuple[Actions, float]:
         observation, reward, terminated, truncated, _ = env.step(actions[-1])
         total, ended, first = total + float(reward), terminated or truncated, False
     return tuple(actions), total
+
+
+def practise(trial: Trial) -> Trace:
+    """PPO, asked now and then while it trains; its answer is what it plays in half its episodes."""
+    arena = arena_of(trial.stage)
+    points = [trial.cap >> k for k in range(OCTAVES - 1, -1, -1)]
+    episodes = dict(trial.settings)["episodes"]
+    make, losses = partial(_environment, trial.stage), list[float]()
+    for model, env in train(make, arena.horizon, points, trial.seed):
+        played = [episode(model, env, seed=10**6 + count)[0] for count in range(episodes)]
+        losses.append(max(float(np.median([arena.loss(actions) for actions in played])), 0.0))
+    return Trace(tuple(points), tuple(losses), trial.cap, stopped=False)
+
+
+OCTAVES = 6
+"""Times that PPO is asked, each after twice the steps of the last."""
+
+
+def _environment(stage: Instance | Case) -> object:
+    if isinstance(stage, Case):
+        return stage.build().noisy()
+    from surepath.problems.registration import ProblemEnv
+
+    return ProblemEnv(stage.name, **stage.parameters)

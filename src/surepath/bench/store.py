@@ -2,7 +2,7 @@
 
 One line of JSON for each run, appended when it ends. A run is known by what it was: the function
 and its job, both as text. Each line says which code made it, so that a report can tell when its
-runs are not all of one make.
+runs were made by other code than it would be now.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import csv
 import dataclasses
 import hashlib
+import inspect
 import json
 import typing
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +26,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._code = fingerprint()
+        self._foreign = set[str]()
         self._lines: dict[str, dict[str, Any]] = {}
         whole = 0
         if path.exists():
@@ -57,7 +59,10 @@ class Store:
 
     def get(self, run: Callable[..., Any], job: object) -> Any:
         """The result of a run that was made."""
-        line = self._lines[_key(run.__qualname__, repr(job))]
+        key = _key(run.__qualname__, repr(job))
+        line = self._lines[key]
+        if line["code"] != fingerprint(run):
+            self._foreign.add(key)
         return restored(typing.get_type_hints(run)["return"], line["result"])
 
     def keep(self, run: Callable[..., Any], job: object, result: object) -> None:
@@ -65,7 +70,7 @@ class Store:
             "run": run.__qualname__,
             "job": repr(job),
             "result": plain(result),
-            "code": self._code,
+            "code": fingerprint(run),
         }
         self._lines[_key(line["run"], line["job"])] = line
         self._file.write(json.dumps(line).encode() + b"\n")
@@ -73,8 +78,8 @@ class Store:
 
     @property
     def others(self) -> int:
-        """Runs that other code than this made."""
-        return sum(line["code"] != self._code for line in self._lines.values())
+        """Runs that were asked for and that other code than this had made."""
+        return len(self._foreign)
 
     def table(self, path: Path) -> None:
         """All runs as CSV: what was run, and what came of it."""
@@ -94,12 +99,25 @@ def _key(run: str, job: str) -> str:
     return f"{run} {job}"
 
 
-def fingerprint() -> str:
-    """Of the package's source: changes when any line of it does."""
-    root = Path(__file__).parents[1]
+RUNNING = ("contest.py", "ppo.py", "runs.py", "worlds.py")
+"""What runs of a bench are made with, beside the package itself; its other modules choose runs and
+report them."""
+
+
+def fingerprint(run: Callable[..., Any]) -> str:
+    """Of the code that a run is made by: changes when a line of it does."""
+    return _digest(inspect.getfile(run))
+
+
+@cache
+def _digest(own: str) -> str:
+    """Of the package without its benches, of what runs of them are made with, and one file more."""
+    bench, root = Path(__file__).parent, Path(__file__).parents[1]
+    files = {path for path in root.rglob("*.py") if bench not in path.parents}
+    files |= {bench / name for name in RUNNING} | {Path(own)}
     state = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        state.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(files):
+        state.update(path.name.encode() + b"\0" + path.read_bytes())
     return state.hexdigest()[:12]
 
 

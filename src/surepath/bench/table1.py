@@ -80,7 +80,7 @@ UNMEASURED = (
 @dataclass(frozen=True, slots=True)
 class Scale:
     instances: int = 10
-    training: int = 10  # instances a setting is tried on
+    training: int = 5  # instances a setting is tried on
     points: int = 4  # of a sweep
 
 
