@@ -16,7 +16,7 @@ SUITES = {
     "peers": """## Against every rival
 
 Every rival gets, for every problem, the setting of a small grid that serves it best on training
-instances; recurrent PPO keeps its own defaults and is trained once, for 100,000 steps at
+instances; recurrent PPO keeps its own defaults and is trained once, for 50,000 steps at
 most. Rivals that choose one sequence
 at a time play it four times or more, for the bench's own running time. surepath is called as it
 comes. A ratio below 1 means that surepath needs fewer steps to be right in 95 % of its runs. What a

@@ -75,9 +75,9 @@ CONTESTS = (
 @dataclass(frozen=True, slots=True)
 class Scale:
     instances: int = 20
-    training: int = 20  # instances a setting is tried on: few choose what is right by luck
+    training: int = 8  # instances a setting is tried on
     policies: int = 1  # that PPO is trained for, on each problem
-    practice: int = 100_000  # steps that it is trained for at most: ten minutes
+    practice: int = 50_000  # steps that it is trained for at most: five minutes
     episodes: int = 20  # by which a policy is judged
     shrink: int = 1  # caps are divided by it
     contests: tuple[str, ...] = ()  # all where none is named
@@ -160,18 +160,13 @@ def compete(
     ]
     if scale.policies:
         settings: Settings = (("episodes", scale.episodes),)
+        cap = min(contest.cap, scale.practice)
         policies = [
-            Trial(
-                numbered(contest.stage, run),
-                PPO,
-                settings,
-                min(contest.cap, scale.practice),
-                run,
-            )
+            Trial(numbered(contest.stage, run), PPO, settings, cap, run)
             for run in range(scale.policies)
         ]
         trained = crew.spread(ppo.practise, policies, f"{contest.title}: {PPO}")
-        standings.append(Standing(PPO, (), trained, contest.cap))
+        standings.append(Standing(PPO, (), trained, cap))
     return standings
 
 
