@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -396,6 +396,10 @@ TRAINING = 1000
 """Instances and runs from this seed on choose settings; reports use those from 0."""
 
 
+FINALISTS = 3
+"""Settings of a rival that are tried on all training instances; the others on a quarter of them."""
+
+
 def tune(
     crew: Crew, methods: Iterable[str], stage: Instance | Case, cap: int, training: int, title: str
 ) -> dict[str, Settings]:
@@ -403,21 +407,19 @@ def tune(
 
     Where none, or several, are right often enough, the one that is right most of the time.
     """
-    trials = [
-        Trial(numbered(stage, TRAINING + run), method, settings, cap, TRAINING + run)
-        for method in methods
-        for settings in settings_of(method, numbered(stage, TRAINING))
-        for run in range(training)
-    ]
-    runs: dict[tuple[str, Settings], list[Trace]] = {}
-    for trial, trace in zip(trials, crew.spread(attempt, trials, f"{title}: tuning"), strict=True):
-        runs.setdefault((trial.method, trial.settings), []).append(trace)
-    best: dict[str, Settings] = {}
-    for (method, settings), traces in runs.items():
-        known = method in best
-        if not known or _merit(traces, cap) > _merit(runs[method, best[method]], cap):
-            best[method] = settings
-    return best
+    choice = {method: settings_of(method, numbered(stage, TRAINING)) for method in methods}
+    for runs, kept in ((math.ceil(training / 4), FINALISTS), (training, 1)):
+        trials = [
+            Trial(numbered(stage, TRAINING + run), method, settings, cap, TRAINING + run)
+            for method, offered in choice.items()
+            for settings in offered
+            for run in range(runs)
+        ]
+        traces = iter(crew.spread(attempt, trials, f"{title}: tuning"))
+        for method, offered in choice.items():
+            merits = {settings: _merit(list(islice(traces, runs)), cap) for settings in offered}
+            choice[method] = tuple(sorted(offered, key=lambda s: merits[s], reverse=True)[:kept])
+    return {method: best for method, (best,) in choice.items()}
 
 
 def numbered(stage: Instance | Case, seed: int) -> Instance | Case:

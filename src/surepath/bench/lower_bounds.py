@@ -40,7 +40,7 @@ FORKS = 4
 @dataclass(frozen=True, slots=True)
 class Scale:
     horizons: tuple[int, ...] = (2, 3, 4, 5, 6, 7)  # of the graph with few actions
-    bits: tuple[int, ...] = (2, 3, 4, 5)  # horizons of the graph with 2^H actions
+    bits: tuple[int, ...] = (2, 3, 4)  # horizons of the graph with 2^H actions
     instances: int = 10
     searches: int = 5
     cap: int = 500_000  # steps of a search
@@ -52,7 +52,6 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     horizons=(2, 3, 4, 5),
-    bits=(2, 3, 4),
     instances=3,
     cap=100_000,
     stakes=(0.25, 0.125),

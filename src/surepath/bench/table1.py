@@ -80,7 +80,7 @@ UNMEASURED = (
 @dataclass(frozen=True, slots=True)
 class Scale:
     instances: int = 10
-    training: int = 5  # instances a setting is tried on
+    training: int = 8  # instances a setting is tried on, if it is among the best of a few
     points: int = 4  # of a sweep
 
 
