@@ -273,11 +273,11 @@ RIVALS: Mapping[str, Method] = {
     ),
     "OLOP": Method(
         partial(_open_loop, partial(Olop, kl=False)),
-        grid(share=SHARES[:2], constant=(0.25, 1.0, 4.0), batch=(BATCH,)),
+        grid(share=SHARES, constant=(0.1, 0.25, 1.0, 4.0), batch=(BATCH,)),
     ),
     "KL-OLOP": Method(
         partial(_open_loop, partial(Olop, kl=True)),
-        grid(share=SHARES[:2], constant=(0.25, 0.5, 1.0, 2.0), batch=(BATCH,)),
+        grid(share=SHARES, constant=(0.1, 0.25, 0.5, 1.0, 2.0), batch=(BATCH,)),
     ),
     "sequential halving": Method(partial(_open_loop, SequentialHalving), grid(share=SHARES)),
     "LUCB": Method(partial(_open_loop, Lucb), grid(batch=(BATCH, 32))),
