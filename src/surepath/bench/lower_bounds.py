@@ -40,7 +40,7 @@ FORKS = 4
 @dataclass(frozen=True, slots=True)
 class Scale:
     horizons: tuple[int, ...] = (2, 3, 4, 5, 6, 7)  # of the graph with few actions
-    bits: tuple[int, ...] = (2, 3, 4)  # horizons of the graph with 2^H actions
+    bits: tuple[int, ...] = (2, 3, 4, 5)  # horizons of the graph with 2^H actions
     instances: int = 10
     searches: int = 5
     cap: int = 500_000  # steps of a search
@@ -52,6 +52,7 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     horizons=(2, 3, 4, 5),
+    bits=(2, 3, 4),
     instances=3,
     cap=100_000,
     stakes=(0.25, 0.125),
@@ -166,7 +167,7 @@ def search(crew: Crew) -> list[Finding]:
             traces = crew.spread(attempt, trials, f"2^H actions, H={bits}: {name}")
             needed.append(steps_to(traces, scale.cap, wanted=1.0))
         known = [(b, n) for b, n in zip(scale.bits, needed, strict=True) if math.isfinite(n)]
-        grows = base([b for b, _ in known], [n for _, n in known]) if len(known) > 2 else math.nan
+        grows = number(base(*zip(*known, strict=True))) if len(known) > 2 else "-"
         rows.append((name, *(number(n) if math.isfinite(n) else "-" for n in needed), grows))
         if known:
             lines.append(Line(name, tuple(b for b, _ in known), tuple(n for _, n in known)))
@@ -191,11 +192,11 @@ def gap_of(instance: Instance) -> float:
 
 def _along(
     crew: Crew, title: str, points: Sequence[Instance], schedules: Sequence[str], seeds: int
-) -> tuple[list[float], dict[str, list[float]], dict[str, list[Outcome]]]:
-    """1 / gap of each point, and steps and runs by schedule."""
+) -> tuple[list[list[float]], dict[str, list[float]], dict[str, list[Outcome]]]:
+    """1 / gap of all instances, point by point, and steps and runs by schedule."""
     drawn = [[point.numbered(seed) for seed in range(seeds)] for point in points]
     known = [crew.spread(gap_of, instances, f"{title}: gaps") for instances in drawn]
-    inverse = [1 / geometric(gaps_there) for gaps_there in known]
+    inverse = [[1 / gap for gap in gaps_there] for gaps_there in known]
     steps: dict[str, list[float]] = {}
     runs: dict[str, list[Outcome]] = {}
     for schedule in schedules:
@@ -215,27 +216,27 @@ def _along(
 def _gap_findings(
     name: str,
     title: str,
-    inverse: list[float],
+    inverse: list[list[float]],
     steps: Mapping[str, list[float]],
     runs: Mapping[str, list[Outcome]],
     floor: list[float] | None = None,
 ) -> list[Finding]:
-    instances = len(next(iter(runs.values()))) // len(inverse)
+    each = [size for there in inverse for size in there]
+    places = [geometric(there) for there in inverse]
     curves = {**steps, **({"fewest of any method": floor} if floor else {})}
     rows: list[tuple[Cell, ...]] = []
     for method, values in curves.items():
         played = runs.get(method, [])
-        each = [place for place in inverse for _ in range(instances)]
         exponent = (
             str(fit(each, [run.steps for run in played]))
             if played
-            else f"{slope(inverse, values):.2f}"
+            else f"{slope(places, values):.2f}"
         )
         rows.append((method, *map(number, values), exponent, exact_rate(played) if played else "-"))
     return [
         Section(
-            f"{title}, {instances} instances: steps as the gap shrinks",
-            ("method", *(f"1/gap {number(value)}" for value in inverse), "exponent, 95 %", "exact"),
+            f"{title}, {len(inverse[0])} instances: steps as the gap shrinks",
+            ("method", *(f"1/gap {number(value)}" for value in places), "exponent, 95 %", "exact"),
             rows,
         ),
         Figure(
@@ -243,7 +244,7 @@ def _gap_findings(
             f"{title}: horizon and dimension stay, the gap shrinks",
             "1 / gap",
             "steps",
-            [Line(method, tuple(inverse), tuple(values)) for method, values in curves.items()],
+            [Line(method, tuple(places), tuple(values)) for method, values in curves.items()],
         ),
     ]
 
