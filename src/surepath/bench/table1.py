@@ -2,8 +2,8 @@
 
 The paper compares methods by four properties: computationally efficient, for deterministic latent
 dynamics, beyond tabular problems, model-based or model-free. The last is a fact of the method and
-is stated; the others are measured. A method is said to stay polynomial along a sweep when all its
-runs are right at every size within a cap that grows as a power of the size. Rivals are tuned at
+is stated; the others are measured. A method is said to stay polynomial along a sweep when nine of
+ten runs are right at every size within a cap that grows as a power of the size. Rivals are tuned at
 every size on training instances.
 """
 
@@ -59,6 +59,9 @@ BEYOND = (Instance("mixing", {"horizon": 5, "actions": 3}), Instance("continuous
 """Problems in which no two action sequences reach the same state."""
 
 
+MOST = 0.9
+"""Share of the runs that have to be right: of ten, one may fail."""
+
 FREE, BASED = "model-free", "model-based"
 
 SAID: Mapping[str, str] = {
@@ -92,7 +95,7 @@ class Need:
     """What a method needed at one size."""
 
     size: float
-    steps: float  # until all runs were right; infinity where they were not within the cap
+    steps: float  # until `MOST` of the runs were right; infinity where they never were
     settings: Settings
     refused: bool  # it could not be run
 
@@ -122,7 +125,7 @@ def table1(crew: Crew) -> list[Finding]:
     cells = ["not run"] * (len(SWEEPS) + len(BEYOND))
     return [
         Section(
-            f"Table 1, measured: whether all of {scale.instances} runs are right within {CAP} "
+            f"Table 1, measured: whether {MOST:.0%} of {scale.instances} runs are right within {CAP} "
             f"(size / first size)^{POWER:g} steps, and the exponent of the steps that took",
             ("method", "in the paper: efficient, deterministic, non-tabular, model",
              *(f"{sweep.name} grows" for sweep in SWEEPS),
@@ -132,7 +135,7 @@ def table1(crew: Crew) -> list[Finding]:
         "No exponent is given for methods that are told their number of episodes, which grows with "
         "the cap. What fails at one size is not tried at the next.",
         Section(
-            f"the runs behind it: steps until all of {scale.instances} runs are right",
+            f"the runs behind it: steps until {MOST:.0%} of {scale.instances} runs are right",
             ("method", "problem", "steps", "settings"),
             runs,
         ),
@@ -186,7 +189,7 @@ def _needs(
     for index, method in enumerate(methods):
         mine = traces[index * scale.instances : (index + 1) * scale.instances]
         refused = any(trace.refused for trace in mine)
-        needs[method] = Need(size, steps_to(mine, cap, wanted=1.0), chosen[method], refused)
+        needs[method] = Need(size, steps_to(mine, cap, wanted=MOST), chosen[method], refused)
     return needs
 
 
