@@ -165,7 +165,7 @@ def test_settings_are_chosen_on_training_instances(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(contest, "settings_of", lambda *_: (never, hasty, slow))
 
     def chosen() -> Settings:
-        return tune(Crew(), ["UCT"], SMALL, 1000, 4, "small")["UCT"]
+        return tune(Crew(), ["UCT"], SMALL, 1000, 4, "small")["UCT"][0]
 
     assert chosen() == slow  # what is right in the end comes before what is sometimes right soon
     ends[slow] = lambda _: trace((5, 0.7))

@@ -402,13 +402,13 @@ FINALISTS = 3
 
 def tune(
     crew: Crew, methods: Iterable[str], stage: Instance | Case, cap: int, training: int, title: str
-) -> dict[str, Settings]:
-    """The setting of each rival that takes the fewest steps on the training instances.
+) -> dict[str, tuple[Settings, ...]]:
+    """The settings of each rival that take the fewest steps on the training instances, best first.
 
-    Where none, or several, are right often enough, the one that is right most of the time.
+    Where none, or several, are right often enough, those that are right most of the time.
     """
     choice = {method: settings_of(method, numbered(stage, TRAINING)) for method in methods}
-    for runs, kept in ((math.ceil(training / 4), FINALISTS), (training, 1)):
+    for runs in (math.ceil(training / 4), training):
         trials = [
             Trial(numbered(stage, TRAINING + run), method, settings, cap, TRAINING + run)
             for method, offered in choice.items()
@@ -418,8 +418,9 @@ def tune(
         traces = iter(crew.spread(attempt, trials, f"{title}: tuning"))
         for method, offered in choice.items():
             merits = {settings: _merit(list(islice(traces, runs)), cap) for settings in offered}
-            choice[method] = tuple(sorted(offered, key=lambda s: merits[s], reverse=True)[:kept])
-    return {method: best for method, (best,) in choice.items()}
+            best = sorted(offered, key=lambda settings: merits[settings], reverse=True)
+            choice[method] = tuple(best[:FINALISTS])
+    return choice
 
 
 def numbered(stage: Instance | Case, seed: int) -> Instance | Case:

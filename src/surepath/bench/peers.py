@@ -132,7 +132,8 @@ def peers(crew: Crew) -> list[Finding]:
     for contest in contests:
         size = replace(scale, instances=5, training=1) if contest.slow else scale
         within = contest.cap // 4 if contest.slow else contest.cap
-        chosen = tune(crew, RIVALS, contest.stage, within, size.training, contest.title)
+        tuned = tune(crew, RIVALS, contest.stage, within, size.training, contest.title)
+        chosen = {method: best for method, (best, *_) in tuned.items()}
         standings[contest.title] = compete(crew, contest, chosen, size)
         findings.append(_table(contest, standings[contest.title]))
         findings.append(_curves(contest, standings[contest.title]))

@@ -3,8 +3,9 @@
 The paper compares methods by four properties: computationally efficient, for deterministic latent
 dynamics, beyond tabular problems, model-based or model-free. The last is a fact of the method and
 is stated; the others are measured. A method is said to stay polynomial along a sweep when nine of
-ten runs are right at every size within a cap that grows as a power of the size. Rivals are tuned at
-every size on training instances.
+ten runs are right at every size within a cap that grows as a power of the size. It is asked what a
+method can do: at every size a rival has the best, in hindsight, of the three settings that did best
+on training instances.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from surepath.bench.contest import (
     OURS,
@@ -125,8 +127,8 @@ def table1(crew: Crew) -> list[Finding]:
     cells = ["not run"] * (len(SWEEPS) + len(BEYOND))
     return [
         Section(
-            f"Table 1, measured: whether {MOST:.0%} of {scale.instances} runs are right within {CAP} "
-            f"(size / first size)^{POWER:g} steps, and the exponent of the steps that took",
+            f"Table 1, measured: whether {MOST:.0%} of {scale.instances} runs are right within "
+            f"{CAP} (size / first size)^{POWER:g} steps, and the exponent of the steps that took",
             ("method", "in the paper: efficient, deterministic, non-tabular, model",
              *(f"{sweep.name} grows" for sweep in SWEEPS),
              *(f"solves {instance.name}" for instance in BEYOND), "kind"),
@@ -178,19 +180,23 @@ def _needs(
     crew: Crew, methods: Sequence[str], instance: Instance, size: float, cap: int, scale: Scale
 ) -> dict[str, Need]:
     rivals = [method for method in methods if method != OURS]
-    chosen = {OURS: (), **tune(crew, rivals, instance, cap, scale.training, instance.label)}
+    tuned = {OURS: ((),), **tune(crew, rivals, instance, cap, scale.training, instance.label)}
+    offered = [(method, settings) for method in methods for settings in tuned[method]]
     trials = [
-        Trial(instance.numbered(seed), method, chosen[method], cap, seed)
-        for method in methods
+        Trial(instance.numbered(seed), method, settings, cap, seed)
+        for method, settings in offered
         for seed in range(scale.instances)
     ]
-    traces = crew.spread(attempt, trials, instance.label)
-    needs: dict[str, Need] = {}
-    for index, method in enumerate(methods):
-        mine = traces[index * scale.instances : (index + 1) * scale.instances]
+    traces = iter(crew.spread(attempt, trials, instance.label))
+    found: dict[str, list[Need]] = {method: [] for method in methods}
+    for method, settings in offered:
+        mine = list(islice(traces, scale.instances))
         refused = any(trace.refused for trace in mine)
-        needs[method] = Need(size, steps_to(mine, cap, wanted=MOST), chosen[method], refused)
-    return needs
+        found[method].append(Need(size, steps_to(mine, cap, wanted=MOST), settings, refused))
+    return {
+        method: min(needs, key=lambda need: (need.steps, need.refused))
+        for method, needs in found.items()
+    }
 
 
 PARTS: Mapping[str, Part] = {"table1": table1}
