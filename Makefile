@@ -19,11 +19,11 @@ test: .venv/dev
 test-slow: .venv/dev
 	$(BIN)/pytest -m slow
 
-# About ten minutes; tables, figures and all runs go to bench-results/quick.
+# Less than ten minutes; tables, figures and all runs go to bench-results/quick.
 bench-quick: .venv/dev
 	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --quick --out bench-results/quick || exit; done
 
-# Hours on two cores, and goes on where it was stopped; then the page of the docs is made of it.
+# About two hours on two cores, and goes on where it was stopped; then the page of the docs is made of it.
 bench: .venv/dev
 	$(PIP) --editable ".[rivals]"
 	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --out bench-results || exit; done
