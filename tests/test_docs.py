@@ -38,6 +38,23 @@ def test_links_and_pictures_lead_somewhere(page: str) -> None:
             assert ((ROOT / page).parent / target).exists(), target
 
 
+def test_the_readme_says_what_the_bench_found() -> None:
+    """Its ratios and the rivals behind them are those of the generated page."""
+    page = (ROOT / "docs" / "compare.md").read_text()
+    table = (ROOT / "README.md").read_text().split("**Does it beat ...?**")[1]
+    for problem in ("mixing", "tabular", "continuous", "overcomplete"):
+        found = re.search(rf"^\| {problem} \|(.*)\|$", page, re.MULTILINE)
+        assert found
+        *_, rival, ratio, _, _ = [cell.strip() for cell in found[1].split("|")]
+        said = re.search(rf"^\| `{problem}` \| [\d,]+ \| (.*) \((.*)\) \|$", table, re.MULTILINE)
+        assert said
+        assert ratio.startswith(said[1])
+        assert rival.split(",")[0] == said[2]
+    locks = re.findall(r"^\| lock H=\d+ \|.*\| (\S.*?) (?:\[.*\] )?\| state", page, re.MULTILINE)
+    assert locks == ["0.5", "0.35", "< 0.5"]
+    assert "| 0.5 / 0.35 (state merging" in table
+
+
 def test_the_example_system_finds_its_optimum() -> None:
     module = runpy.run_path(str(ROOT / "examples" / "own_system.py"))
     schedule = surepath.Schedule(

@@ -94,38 +94,35 @@ def test_continuous(capsys: pytest.CaptureFixture[str]) -> None:
 # ---- Gymnasium
 
 
-def test_mountain_car(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three actions of 45 steps each: one sequence of 27 is the best, and it swings back first."""
-    example = loaded("mountain_car")
+def held(name: str, plain: str, hold: int, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """An example of three actions only, each held for so many steps."""
+    example = loaded(name)
     monkeypatch.setattr(example, "HORIZON", 3)
-    monkeypatch.setattr(example, "HOLD", 45)
-    monkeypatch.setattr(example, "PLAIN", surepath.as_system(example.car, 3))
+    monkeypatch.setattr(example, "HOLD", hold)
+    monkeypatch.setattr(example, "PLAIN", surepath.as_system(getattr(example, plain), 3))
+    return example
+
+
+def test_mountain_car(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sequence of 27 is the best, and it swings back first."""
+    example = held("mountain_car", "car", 45, monkeypatch)
     result = example.learn(seed=1)
     assert result.certified
     assert example.returns(result.actions) == example.best() > -3 * 45
     assert result.actions[0] == 0
 
 
-@pytest.mark.slow
-def test_mountain_car_at_full_size(capsys: pytest.CaptureFixture[str]) -> None:
-    loaded("mountain_car").main()
-    assert_the_best(capsys.readouterr().out)
-
-
 def test_pendulum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three torques of 12 steps each."""
-    example = loaded("pendulum")
-    monkeypatch.setattr(example, "HORIZON", 3)
-    monkeypatch.setattr(example, "HOLD", 12)
-    monkeypatch.setattr(example, "PLAIN", surepath.as_system(example.pendulum, 3))
+    example = held("pendulum", "pendulum", 12, monkeypatch)
     result = example.learn(seed=1)
     assert result.certified
     assert example.returns(result.actions) == example.best()
 
 
 @pytest.mark.slow
-def test_pendulum_at_full_size(capsys: pytest.CaptureFixture[str]) -> None:
-    loaded("pendulum").main()
+@pytest.mark.parametrize("name", ["mountain_car", "pendulum"])
+def test_classic_control_at_full_size(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded(name).main()
     assert_the_best(capsys.readouterr().out)
 
 

@@ -12,10 +12,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, product
+from itertools import pairwise, product
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.adapters.gym import as_system
 from surepath.api import learner_of, result_of
@@ -298,6 +299,11 @@ RIVALS: Mapping[str, Method] = {
 """All that are asked and told; recurrent PPO acts in an environment and stands apart."""
 
 
+def told(settings: Settings) -> str:
+    """Settings for people."""
+    return ", ".join(f"{name}={value}" for name, value in settings) or "-"
+
+
 def lock(horizon: int) -> Instance:
     return Instance("lock", {"horizon": horizon, "actions": 4})
 
@@ -347,19 +353,24 @@ def checkpoints(cap: int, per_octave: int = 4) -> tuple[float, ...]:
 
 def success(traces: Sequence[Trace], steps: Sequence[float]) -> list[float]:
     """Share of the runs whose answer was optimal after so many steps."""
-    return [float(np.mean([trace.exact_at(s) for trace in traces])) for s in steps]
+    return right(traces, steps).mean(axis=0).tolist()
+
+
+def right(traces: Sequence[Trace], steps: Sequence[float]) -> NDArray[np.bool_]:
+    """Whether each run's answer was optimal after so many steps: [runs, steps]."""
+    return np.array([[trace.exact_at(s) for s in steps] for trace in traces])
 
 
 def steps_to(traces: Sequence[Trace], cap: int, wanted: float = WANTED) -> float:
     """The first checkpoint from which on the share stays as wanted; infinity if there is none."""
     points = checkpoints(cap)
-    return _first_lasting(np.array(points), np.array(success(traces, points)), wanted)
+    return _first_lasting(points, right(traces, points).mean(axis=0), wanted)
 
 
-def _first_lasting(points: FloatArray, shares: FloatArray, wanted: float) -> float:
+def _first_lasting(points: Sequence[float], shares: FloatArray, wanted: float) -> float:
     missed = np.flatnonzero(shares < wanted)
     first = missed[-1] + 1 if len(missed) else 0
-    return float(points[first]) if first < len(points) else math.inf
+    return points[first] if first < len(points) else math.inf
 
 
 RESAMPLES = 1000
@@ -372,17 +383,15 @@ def ratio_interval(ours: Sequence[Trace], theirs: Sequence[Trace], cap: int) -> 
     Runs are resampled in pairs, because both are on the same instance. Whoever does not get there
     within the cap is taken to do so at the cap.
     """
-    points = np.array(checkpoints(cap))
-    right = np.array(
-        [[[run.exact_at(p) for p in points] for run in runs] for runs in (ours, theirs)]
-    )  # [2, runs, points]
+    points = checkpoints(cap)
+    both = np.stack([right(ours, points), right(theirs, points)])  # [2, runs, points]
     rng = np.random.default_rng(0)
     ratios = list[float]()
     for _ in range(RESAMPLES):
         chosen = rng.integers(len(ours), size=len(ours))
         mine, other = (
             min(_first_lasting(points, shares, WANTED), cap)
-            for shares in right[:, chosen].mean(axis=1)
+            for shares in both[:, chosen].mean(axis=1)
         )
         ratios.append(mine / other)
     low, high = np.quantile(ratios, (0.025, 0.975)).tolist()
@@ -408,16 +417,19 @@ def tune(
     Where none, or several, are right often enough, those that are right most of the time.
     """
     choice = {method: settings_of(method, numbered(stage, TRAINING)) for method in methods}
-    for runs in (math.ceil(training / 4), training):
+    runs: dict[tuple[str, Settings], list[Trace]] = {}
+    for first, end in pairwise((0, math.ceil(training / 4), training)):
         trials = [
             Trial(numbered(stage, TRAINING + run), method, settings, cap, TRAINING + run)
             for method, offered in choice.items()
             for settings in offered
-            for run in range(runs)
+            for run in range(first, end)
         ]
-        traces = iter(crew.spread(attempt, trials, f"{title}: tuning"))
+        traces = crew.spread(attempt, trials, f"{title}: tuning")
+        for trial, trace in zip(trials, traces, strict=True):
+            runs.setdefault((trial.method, trial.settings), []).append(trace)
         for method, offered in choice.items():
-            merits = {settings: _merit(list(islice(traces, runs)), cap) for settings in offered}
+            merits = {settings: _merit(runs[method, settings], cap) for settings in offered}
             best = sorted(offered, key=lambda settings: merits[settings], reverse=True)
             choice[method] = tuple(best[:FINALISTS])
     return choice

@@ -80,6 +80,17 @@ def gaps(instance: Instance) -> tuple[float, float]:
     return problem.state_gap, problem.gap
 
 
+def _told(
+    crew: Crew, schedule: str, instances: Sequence[Instance], gaps: Sequence[float], title: str
+) -> list[Outcome]:
+    """A run on each instance, told a gap: it is what says when to stop looking."""
+    jobs = [
+        Job(one, seed, {"schedule": schedule, "gap": gap})
+        for seed, (one, gap) in enumerate(zip(instances, gaps, strict=True))
+    ]
+    return crew.spread(play, jobs, title)
+
+
 def leaking(crew: Crew) -> list[Finding]:
     """The proved schedule: with the gap of beliefs, of states, and with the leak stopped."""
     scale = _scale(crew)
@@ -92,15 +103,11 @@ def leaking(crew: Crew) -> list[Finding]:
             known = crew.spread(gaps, drawn, f"leaking, H={horizon}: gaps")
             shown = (0, 1) if leak else (1,)  # without the leak they are one
             cells += [geometric([pair[which] for pair in known]) for which in shown]
-            for name, (leaks, which) in PRICES.items():
-                if leaks == leak:
-                    jobs = [
-                        Job(one, seed, {"schedule": "tight", "gap": pair[which]})
-                        for seed, (one, pair) in enumerate(zip(drawn, known, strict=True))
-                    ]
-                    runs = crew.spread(play, jobs, f"leaking, H={horizon}: {name}")
-                    steps[name].append(geometric([run.steps for run in runs]))
-                    cells += [steps[name][-1], exact_rate(runs)]
+            for name in (name for name, (leaks, _) in PRICES.items() if leaks == leak):
+                told = [pair[PRICES[name][1]] for pair in known]
+                runs = _told(crew, "tight", drawn, told, f"leaking, H={horizon}: {name}")
+                steps[name].append(geometric([run.steps for run in runs]))
+                cells += [steps[name][-1], exact_rate(runs)]
         rows.append((horizon, *cells))
     horizons = [float(horizon) for horizon in scale.horizons]
     proved, control, stopped = steps.values()
@@ -202,12 +209,7 @@ def _along(
     for schedule in schedules:
         steps[schedule], runs[schedule] = [], []
         for instances, gaps_there in zip(drawn, known, strict=True):
-            # The gap is told: it is what says when to stop looking.
-            jobs = [
-                Job(one, seed, {"schedule": schedule, "gap": gap})
-                for seed, (one, gap) in enumerate(zip(instances, gaps_there, strict=True))
-            ]
-            played = crew.spread(play, jobs, f"{title}: {schedule}")
+            played = _told(crew, schedule, instances, gaps_there, f"{title}: {schedule}")
             steps[schedule].append(geometric([run.steps for run in played]))
             runs[schedule] += played
     return inverse, steps, runs

@@ -30,6 +30,7 @@ from surepath.bench.contest import (
     ratio_interval,
     steps_to,
     success,
+    told,
     tune,
 )
 from surepath.bench.report import Cell, Figure, Finding, Line, Section, number, rate
@@ -214,7 +215,7 @@ def _row(standing: Standing) -> tuple[Cell, ...]:
         rate(sum(trace.exact_at(standing.cap) for trace in standing.traces), runs),
         _steps(standing.needed, standing.cap),
         standing.ended,
-        ", ".join(f"{name}={value}" for name, value in standing.settings) or "-",
+        told(standing.settings),
     )
 
 

@@ -23,6 +23,7 @@ from surepath.bench.contest import (
     attempt,
     lock,
     steps_to,
+    told,
     tune,
 )
 from surepath.bench.report import Cell, Finding, Section, number, slope
@@ -146,7 +147,7 @@ def table1(crew: Crew) -> list[Finding]:
 
 def _row(method: str, problem: str, need: Need) -> tuple[Cell, ...]:
     found = number(need.steps) if need.solved else outcome(need)
-    return method, problem, found, ", ".join(f"{k}={v}" for k, v in need.settings) or "-"
+    return method, problem, found, told(need.settings)
 
 
 def outcome(need: Need) -> str:
