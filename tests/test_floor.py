@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize, minimize_scalar
 
+import surepath
 from surepath.errors import InputError
 from surepath.floor import binary_kl, information_floor, tree_floor
 
@@ -312,3 +313,16 @@ def test_bad_gaps_are_named(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {"gaps": [0.1, 0.3], **change}
     with pytest.raises(InputError, match=next(iter(change))):
         tree_floor(given.pop("gaps"), **given)
+
+
+def test_the_floor_of_a_problem_follows_the_law_of_its_rewards() -> None:
+    sizes = {"horizon": 3, "states": 2, "actions": 2, "seed": 1}
+    noisy, louder, paid = (
+        surepath.make("gaussian", **sizes, reward_noise=noise) for noise in (0.2, 0.4, None)
+    )
+    assert louder.floor(0.05).episodes == pytest.approx(4 * noisy.floor(0.05).episodes, rel=1e-3)
+    transitions, rewards = noisy.dynamics.transitions, noisy.dynamics.rewards
+    by_hand = information_floor(transitions, rewards, law="gaussian", variance=0.04)
+    assert noisy.floor(0.05).characteristic == pytest.approx(by_hand.characteristic)
+    bernoulli = information_floor(paid.dynamics.transitions, paid.dynamics.rewards)
+    assert paid.floor(0.05).characteristic == pytest.approx(bernoulli.characteristic)
