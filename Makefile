@@ -27,7 +27,7 @@ bench-quick: .venv/dev
 bench: .venv/dev
 	$(PIP) --editable ".[rivals]"
 	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --out bench-results || exit; done
-	$(BIN)/python -m surepath.bench.page bench-results docs/compare.md
+	$(BIN)/python -m surepath.bench.harness.page bench-results docs/compare.md
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

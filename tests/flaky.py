@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surepath.journal import Journal
+from surepath.journal.database import Journal
 from surepath.system import Actions, Episodes, Play, Summary, steps_of
 
 PAYS = (0.15, 0.85, 0.4)

@@ -7,14 +7,14 @@ from itertools import product
 
 import numpy as np
 
-from surepath.automaton import UNKNOWN, Automaton, Edge, Layer, Shape
-from surepath.embedding import Cloud, CloudEmbedding
+from surepath.builtin_problems import Problem
+from surepath.builtin_problems.finite import Dynamics
+from surepath.builtin_problems.gaussian import GaussianReadings
 from surepath.features import Linear, OneHot
-from surepath.problems import Problem
-from surepath.problems.finite import Dynamics
-from surepath.problems.gaussian import GaussianReadings
+from surepath.inference.states import UNKNOWN, Automaton, Edge, Layer, Shape
+from surepath.readings.embedding import Cloud, CloudEmbedding
+from surepath.readings.trie import Node, Tally
 from surepath.system import Actions, Episodes, Request, RewardMoments
-from surepath.trie import Node, Tally
 
 
 class Raw:

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import binom
 
 import surepath
-from surepath.asking import Asking
-from surepath.problems.tabular import Tabular
+from surepath.builtin_problems.tabular import Tabular
+from surepath.learners.base import Asking
 from surepath.system import Summary
 
 

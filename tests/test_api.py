@@ -11,8 +11,9 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF
 
 import surepath
+from places import ASSETS
 from surepath.features import OneHot
-from surepath.verify import verify
+from surepath.results.verify import verify
 
 
 class Coin:
@@ -36,7 +37,6 @@ class Coin:
 
 
 CUSTOM = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=2000, reward_samples=2000)
-ASSETS = Path(__file__).parent / "assets"
 
 
 def test_a_system_of_ones_own_needs_neither_gap_nor_norm() -> None:

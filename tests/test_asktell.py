@@ -12,11 +12,11 @@ import pytest
 
 import surepath
 from surepath.asktell import AskTell
+from surepath.cli.serve import serve
 from surepath.errors import InputError, JournalError
+from surepath.results.verify import verify
 from surepath.run.work import generator
-from surepath.serve import serve
 from surepath.system import Episodes, Request
-from surepath.verify import verify
 
 SIZES = {"horizon": 3, "states": 3, "observations": 4, "seed": 2}
 

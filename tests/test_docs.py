@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import surepath
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 

@@ -7,16 +7,16 @@ import importlib.util
 import random
 from functools import cache, partial
 from itertools import product
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 import surepath
+from places import ROOT
 from surepath.checks import check_system
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 COVERED = {"asterix", "continuous", "json_lines", "minigrid_key", "mountain_car", "own_system",
            "pendulum"}  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from surepath.api import learn
 from surepath.asktell import AskTell
+from surepath.builtin_problems import Problem, Tabular, make, problems
 from surepath.errors import (
     EpisodeError,
     InputError,
@@ -15,15 +16,14 @@ from surepath.errors import (
     SurepathError,
 )
 from surepath.features import Custom
-from surepath.learner import Learner
-from surepath.problems import Problem, Tabular, make, problems
-from surepath.resolve import KernelFeatures
-from surepath.result import Result, load
+from surepath.learners.recursion import Learner
+from surepath.prepare.features import KernelFeatures
+from surepath.results.result import Result, load
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
-from surepath.schedule import Schedule, Setting
 from surepath.system import Episodes, System
+from surepath.theory.schedule import Schedule, Setting
 
 if TYPE_CHECKING:
     from surepath.adapters.gym import as_system

@@ -7,27 +7,27 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from surepath.adaptive import Adaptive
-from surepath.certificate import Certificate, assumptions, certify, level_of
-from surepath.conclude import conclude, interval
-from surepath.embedding import KernelMap, embed
+from surepath.builtin_problems.base import Problem
 from surepath.errors import InputError
-from surepath.identity import configuration
-from surepath.journal import Journal
-from surepath.judge import Judgement, Terms, judge
-from surepath.learner import Learner
-from surepath.problems.base import Problem
-from surepath.progress import Progress
-from surepath.record import record_of
-from surepath.result import Result
+from surepath.inference.judgement import Judgement, Terms, judge
+from surepath.journal.database import Journal
+from surepath.journal.identity import configuration
+from surepath.learners.adaptive import Adaptive
+from surepath.learners.recursion import Learner
+from surepath.prepare.task import Future, Task, plan_task
+from surepath.readings.embedding import KernelMap, embed
+from surepath.readings.record import record_of
+from surepath.results.adaptive import conclude, interval
+from surepath.results.certificate import Certificate, assumptions, certify, level_of
+from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH, drive
 from surepath.run.executors import Executor, Serial
 from surepath.run.processes import Processes
+from surepath.run.progress import Progress
 from surepath.run.ray import RayCluster
 from surepath.run.runner import Runner, summarises
-from surepath.schedule import Schedule
 from surepath.system import System
-from surepath.task import Future, Task, plan_task
+from surepath.theory.schedule import Schedule
 from surepath.validate import whole
 
 

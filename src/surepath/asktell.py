@@ -16,12 +16,12 @@ import numpy as np
 
 from surepath.api import learner_of, result_of
 from surepath.errors import InputError, JournalError
-from surepath.identity import configuration
-from surepath.journal import Journal, Row
-from surepath.result import Result
+from surepath.journal.database import Journal, Row
+from surepath.journal.identity import configuration
+from surepath.prepare.task import Future, plan_task
+from surepath.results.result import Result
 from surepath.run.work import joined
 from surepath.system import Actions, Episodes, Readings, Request
-from surepath.task import Future, plan_task
 
 
 class Elsewhere:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from surepath.adapters.gym import as_system, is_gym
 from surepath.adapters.spaces import encoding_of, numbers
-from surepath.dependence import Dependence
-from surepath.embedding import KernelMap
 from surepath.errors import InputError
 from surepath.features import Custom
-from surepath.pilot import draw_pilot
-from surepath.resolve import EXACT_SAMPLES, resolve
+from surepath.inference.independence import Dependence
+from surepath.prepare.features import EXACT_SAMPLES, resolve
+from surepath.prepare.pilot import draw_pilot
+from surepath.readings.embedding import KernelMap
 from surepath.run.runner import Runner
 from surepath.system import (
     Actions,

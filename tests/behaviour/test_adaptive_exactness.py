@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import surepath
-from surepath.guarantee import Calibrated
-from surepath.problems import Problem
+from surepath.builtin_problems import Problem
+from surepath.inference.widths import Calibrated
 
 DELTA = 0.1
 INSTANCES = 60

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import surepath
-from surepath.learner import Learner
-from surepath.problems import Problem
-from surepath.ridge import Ridge
+from surepath.builtin_problems import Problem
+from surepath.learners.recursion import Learner
+from surepath.prepare.task import plan_task
+from surepath.readings.ridge import Ridge
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
-from surepath.schedule import Bounds, Schedule, bounds, tight
-from surepath.task import plan_task
+from surepath.theory.schedule import Bounds, Schedule, bounds, tight
 
 CHUNK = 25
 

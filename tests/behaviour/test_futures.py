@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import surepath
-from surepath.problems.overcomplete import needed_future
+from surepath.builtin_problems.overcomplete import needed_future
 
 
 def two_looks(seed: int) -> surepath.Problem:

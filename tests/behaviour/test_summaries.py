@@ -21,8 +21,8 @@ import pytest
 from scipy import stats
 
 import surepath
+from surepath.builtin_problems import laws
 from surepath.features import Linear, OneHot
-from surepath.problems import laws
 from surepath.system import Counts, Moments, Request, RewardMoments, Summary
 
 ALARM = 1e-3 / 40

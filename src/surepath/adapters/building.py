@@ -28,7 +28,7 @@ PROVIDERS = (
     Provider("MiniGrid-", "minigrid", "minigrid"),
     Provider("BabyAI-", "minigrid", "minigrid"),
     Provider("ALE/", "ale_py", "atari"),
-    Provider("surepath/", "surepath.problems.registration", ""),
+    Provider("surepath/", "surepath.adapters.registration", ""),
 )
 
 

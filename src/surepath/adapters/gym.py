@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.adapters.building import Recipe, recipe_of
-from surepath.adapters.readings import Layout
+from surepath.adapters.layout import Layout
 from surepath.errors import InputError
 from surepath.system import Actions, Episodes, FloatArray, Play, steps_of
 from surepath.validate import whole

@@ -23,11 +23,11 @@ import math
 import numpy as np
 
 from surepath.baselines.sampled import Process, Sampled, reward_of
-from surepath.evidence import Decision
 from surepath.features import Features
-from surepath.ridge import Ridge
+from surepath.readings.ridge import Ridge
+from surepath.readings.trie import Node
+from surepath.results.usage import Decision
 from surepath.system import FloatArray
-from surepath.trie import Node
 from surepath.validate import between
 
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from surepath.asking import Answer
 from surepath.baselines.openloop import OpenLoop
 from surepath.errors import InputError
-from surepath.evidence import Decision
+from surepath.learners.base import Answer
+from surepath.results.usage import Decision
 from surepath.system import Actions, FloatArray, IntArray
 from surepath.validate import between, whole
 

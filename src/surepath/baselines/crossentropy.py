@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepath.asking import Answer
 from surepath.baselines.openloop import OpenLoop
+from surepath.learners.base import Answer
 from surepath.system import FloatArray, IntArray
 from surepath.validate import between, whole
 

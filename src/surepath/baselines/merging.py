@@ -16,11 +16,11 @@ import math
 
 import numpy as np
 
-from surepath.asking import Answer, Asking
-from surepath.embedding import VectorEmbedding
-from surepath.evidence import Decision
+from surepath.builtin_problems.finite import FiniteProblem
 from surepath.features import Features
-from surepath.problems.finite import FiniteProblem
+from surepath.learners.base import Answer, Asking
+from surepath.readings.embedding import VectorEmbedding
+from surepath.results.usage import Decision
 from surepath.system import Actions, FloatArray, IntArray, Request
 from surepath.validate import between, whole
 

@@ -21,9 +21,9 @@ import math
 from array import array
 from collections.abc import Sequence
 
-from surepath.asking import Answer
 from surepath.baselines.openloop import TreeSearch
-from surepath.evidence import Decision
+from surepath.learners.base import Answer
+from surepath.results.usage import Decision
 from surepath.validate import between, whole
 
 

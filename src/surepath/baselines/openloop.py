@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.asking import Answer, Asking
-from surepath.embedding import VectorEmbedding
 from surepath.errors import InputError
-from surepath.evidence import shorten
+from surepath.learners.base import Answer, Asking
+from surepath.readings.embedding import VectorEmbedding
+from surepath.results.usage import shorten
 from surepath.system import Actions, Counts, FloatArray, Moments, Request, Sample
 from surepath.validate import whole
 

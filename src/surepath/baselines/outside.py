@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from surepath.asking import Answer
 from surepath.baselines.openloop import OpenLoop
 from surepath.errors import InputError, MissingExtraError
+from surepath.learners.base import Answer
 from surepath.validate import nearest, whole
 
 NOISY_CHOICES = "RecombiningPortfolioOptimisticNoisyDiscreteOnePlusOne"

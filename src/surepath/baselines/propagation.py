@@ -33,10 +33,10 @@ from scipy.optimize import linprog
 
 from surepath.baselines.sampled import Process, Sampled, path_return, reward_of
 from surepath.errors import NumericalError
-from surepath.evidence import Decision
 from surepath.features import Features
+from surepath.readings.trie import Node
+from surepath.results.usage import Decision
 from surepath.system import Actions, FloatArray
-from surepath.trie import Node
 from surepath.validate import between, whole
 
 Interval: TypeAlias = tuple[float, float]

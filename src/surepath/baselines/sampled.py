@@ -14,12 +14,12 @@ from abc import abstractmethod
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar
 
-from surepath.asking import Answer, Asking
-from surepath.embedding import VectorEmbedding
-from surepath.evidence import Decision
 from surepath.features import Features
+from surepath.learners.base import Answer, Asking
+from surepath.readings.embedding import VectorEmbedding
+from surepath.readings.trie import Node
+from surepath.results.usage import Decision
 from surepath.system import Request
-from surepath.trie import Node
 from surepath.validate import whole
 
 T = TypeVar("T")

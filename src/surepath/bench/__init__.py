@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from surepath.bench import adaptive, lower_bounds, peers, real, scaling, table1
-from surepath.bench.constants import constants
-from surepath.bench.figures import draw
-from surepath.bench.futures import futures
-from surepath.bench.gain import gain
-from surepath.bench.kernels import kernels
-from surepath.bench.report import Report
-from surepath.bench.runs import Crew, Part
-from surepath.bench.store import Store
+from surepath.bench.harness.figures import draw
+from surepath.bench.harness.report import Report
+from surepath.bench.harness.runs import Crew, Part
+from surepath.bench.harness.store import Store
+from surepath.bench.suites import adaptive, lower_bounds, peers, real, scaling, table1
+from surepath.bench.suites.constants import constants
+from surepath.bench.suites.futures import futures
+from surepath.bench.suites.gain import gain
+from surepath.bench.suites.kernels import kernels
 from surepath.errors import InputError
 from surepath.validate import nearest
 

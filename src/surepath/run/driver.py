@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from surepath.asking import Asking
+from surepath.learners.base import Asking
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
 
 from surepath.errors import EpisodeError, InputError
-from surepath.evidence import shorten
+from surepath.results.usage import shorten
 from surepath.run.work import Failure, Report, Unit, perform
 from surepath.system import System
 from surepath.validate import between, whole

@@ -15,7 +15,7 @@ from typing import Self
 import cloudpickle  # pyright: ignore[reportMissingTypeStubs]
 
 from surepath.errors import EpisodeError, InputError
-from surepath.evidence import shorten
+from surepath.results.usage import shorten
 from surepath.run.executors import Retries
 from surepath.run.work import Failure, Report, Unit, describe
 from surepath.system import System

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from surepath.asking import bad_reward
 from surepath.errors import InputError, JournalError
-from surepath.journal import Fault, Journal, Row
+from surepath.journal.database import Fault, Journal, Row
+from surepath.learners.base import bad_reward
 from surepath.run.executors import Executor, Serial, refuse
 from surepath.run.work import Failure, Unit, joined, unit_of
 from surepath.system import Episodes, Readings, Request, Summarising, System

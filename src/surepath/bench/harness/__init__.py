@@ -1,0 +1,1 @@
+"""What every suite is run and reported with."""

@@ -1,0 +1,41 @@
+"""Figures of a suite as files; matplotlib is an extra and imported here only."""
+
+# matplotlib leaves its keyword arguments untyped:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from surepath.bench.harness.report import Figure
+from surepath.errors import MissingExtraError
+
+COLOURS = ("#1b7837", "#4575b4", "#d73027", "#f46d43", "#762a83", "#8c6d31", "#01665e", "#9e9e9e",
+           "#c51b7d", "#80cdc1", "#fdb863", "#404040")  # fmt: skip
+
+
+def draw(figure: Figure, path: Path) -> None:
+    """The figure as a file of the kind that its ending says."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure as Canvas
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot", "figures of a benchmark") from error
+    canvas = Canvas(figsize=(7.5, 4.5), layout="constrained")
+    axes = canvas.subplots()
+    for number, line in enumerate(figure.lines):
+        colour = COLOURS[number % len(COLOURS)]
+        style = "o" if line.points else "o-"
+        axes.plot(line.x, line.y, style, color=colour, label=line.name, markersize=4)
+        if line.low:
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
+    axes.set(title=figure.title, xlabel=figure.x, ylabel=figure.y)
+    if "x" in figure.log:
+        axes.set_xscale("log")
+    if "y" in figure.log:
+        axes.set_yscale("log")
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small", loc="best")
+    # The same figure is the same file: no date, no random names.
+    with rc_context({"svg.hashsalt": "surepath", "svg.fonttype": "none"}):
+        canvas.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

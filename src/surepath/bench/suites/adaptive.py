@@ -1,0 +1,50 @@
+"""The adaptive schedule: against a rival, against the floor, and when nothing is as assumed.
+
+Ours is called as anybody would call it, `surepath.learn(problem, delta=..., seed=...)`: it is told
+neither gap nor norm nor the number of hidden states. Every number is a ratio or a rate from runs of
+this command, with 95 % Wilson intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from surepath.bench.harness.runs import Part
+from surepath.bench.suites.broken import broken_assumptions
+from surepath.bench.suites.calibration import calibration, proved
+from surepath.bench.suites.growth import beyond_tabular, growth
+from surepath.bench.suites.rivals import against_floor, against_merging
+from surepath.bench.suites.ties import STEP_SECONDS, overhead, ties
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many runs each part makes."""
+
+    instances: int = 25  # of rival, floor and ties
+    runs: int = 8  # of the rival, on each instance
+    tuning: int = 20  # of the rival, on each instance and number of samples that is tried
+    repeats: int = 4  # of floor and ties, on each instance
+    beyond: int = 100  # instances of each problem, and of each point of a sweep
+    points: int = 4  # of each sweep
+    calibrated: int = 250  # instances of each family and delta
+    proved: int = 1000  # instances of each family
+    broken: int = 100  # runs of each row
+    slow: int = 4  # runs on each slow system
+    step_seconds: float = STEP_SECONDS
+
+
+SCALE = Scale()
+
+PARTS: Mapping[str, Part] = {
+    "rival": lambda crew: against_merging(crew, SCALE.instances, SCALE.runs, SCALE.tuning),
+    "floor": lambda crew: [against_floor(crew, SCALE.instances, SCALE.repeats)],
+    "beyond": lambda crew: [beyond_tabular(crew, SCALE.beyond)],
+    "growth": lambda crew: growth(crew, SCALE.beyond, SCALE.points),
+    "calibration": lambda crew: [calibration(crew, SCALE.calibrated)],
+    "proved": lambda crew: [proved(crew, SCALE.proved)],
+    "broken": lambda crew: broken_assumptions(crew, SCALE.broken),
+    "ties": lambda crew: [ties(crew, SCALE.instances, SCALE.repeats)],
+    "overhead": lambda crew: [overhead(crew, SCALE.slow, SCALE.step_seconds)],
+}

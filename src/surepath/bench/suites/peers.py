@@ -1,0 +1,314 @@
+"""Success against steps: surepath as it comes, and every rival at its best.
+
+Each rival is tuned for each problem on training instances that the report does not use (an
+environment has no other instances: there it is tuned on other runs): it gets the setting that is
+right in 95 % of the runs soonest. PPO, of which a run takes minutes, keeps its own defaults and is
+trained once, and asked six times meanwhile. Of MiniGrid, where a run takes half a minute whoever
+plays, there are five, and rivals are tuned within a quarter of the steps. Ours is called with the
+system and the seed, and on MiniGrid with linear features, which rivals that look at readings are
+given too. Only the steps count, and whether the plan is an optimal one; that ours also knows when
+it is done, and most rivals do not, is a column and not a handicap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from surepath.bench.harness import ppo
+from surepath.bench.harness.contest import (
+    OURS,
+    RIVALS,
+    Settings,
+    Trace,
+    Trial,
+    attempt,
+    checkpoints,
+    lock,
+    numbered,
+    ratio_interval,
+    steps_to,
+    success,
+    told,
+    tune,
+)
+from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, number, rate
+from surepath.bench.harness.runs import Crew, Instance, Part, geometric
+from surepath.bench.harness.worlds import Case
+from surepath.bench.suites.rivals import DELTA, floor_of
+from surepath.builtin_problems.finite import FiniteProblem
+
+PPO = "recurrent PPO"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A problem to be solved within so many steps."""
+
+    title: str
+    stage: Instance | Case
+    cap: int
+    slow: bool = False  # a run takes half a minute, whoever plays: there are fewer of them
+
+
+CONTESTS = (
+    Contest("lock H=10", lock(10), 50_000),
+    Contest("lock H=20", lock(20), 150_000),
+    Contest("lock H=40", lock(40), 300_000),
+    Contest(
+        "tabular",
+        Instance("tabular", {"horizon": 8, "states": 5, "actions": 3, "observations": 8}),
+        100_000,
+    ),
+    Contest("mixing", Instance("mixing", {"horizon": 8, "actions": 4}), 100_000),
+    Contest("overcomplete", Instance("overcomplete", {}), 50_000),
+    Contest("continuous", Instance("continuous", {}), 50_000),
+    Contest(
+        "MiniGrid-Empty-5x5",
+        Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0"),
+        130_000,
+        slow=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    instances: int = 20
+    training: int = 20  # instances a setting is tried on, if it is among the best of a few
+    policies: int = 1  # that PPO is trained for, on each problem
+    practice: int = 50_000  # steps that it is trained for at most: five minutes
+    episodes: int = 20  # by which a policy is judged
+    shrink: int = 1  # caps are divided by it
+    contests: tuple[str, ...] = ()  # all where none is named
+
+
+FULL = Scale()
+QUICK = Scale(
+    instances=5, training=2, policies=0, shrink=2, contests=("lock H=10", "tabular", "overcomplete")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The runs of one method on one problem."""
+
+    method: str
+    settings: Settings
+    traces: list[Trace]
+    cap: int
+
+    @property
+    def needed(self) -> float:
+        """Steps to 95 % success."""
+        return steps_to(self.traces, self.cap)
+
+    @property
+    def halfway(self) -> float:
+        """Steps to 50 % success."""
+        return steps_to(self.traces, self.cap, wanted=0.5)
+
+    @property
+    def ended(self) -> str:
+        """How many runs stopped by themselves, and after how many steps."""
+        ended = [max(trace.total, 1) for trace in self.traces if trace.stopped]
+        after = f" after {number(geometric(ended))}" if ended else ""
+        return f"{len(ended)}/{len(self.traces)}{after}"
+
+    @property
+    def refused(self) -> str:
+        return next((trace.refused for trace in self.traces if trace.refused), "")
+
+
+def peers(crew: Crew) -> list[Finding]:
+    scale = QUICK if crew.quick else FULL
+    contests = [
+        replace(contest, cap=contest.cap // scale.shrink)
+        for contest in CONTESTS
+        if not scale.contests or contest.title in scale.contests
+    ]
+    findings: list[Finding] = []
+    standings: dict[str, list[Standing]] = {}
+    for contest in contests:
+        size = replace(scale, instances=5, training=1) if contest.slow else scale
+        within = contest.cap // 4 if contest.slow else contest.cap
+        tuned = tune(crew, RIVALS, contest.stage, within, size.training, contest.title)
+        chosen = {method: best for method, (best, *_) in tuned.items()}
+        standings[contest.title] = compete(crew, contest, chosen, size)
+        findings.append(_table(contest, standings[contest.title]))
+        findings.append(_curves(contest, standings[contest.title]))
+        findings += _floor(crew, contest, scale.instances)
+    return [_summary(standings), _matrix(standings), *findings]
+
+
+def compete(
+    crew: Crew, contest: Contest, chosen: Mapping[str, Settings], scale: Scale
+) -> list[Standing]:
+    methods: dict[str, Settings] = {OURS: (), **chosen}
+    trials = [
+        Trial(numbered(contest.stage, run), method, settings, contest.cap, run)
+        for method, settings in methods.items()
+        for run in range(scale.instances)
+    ]
+    traces = crew.spread(attempt, trials, contest.title)
+    standings = [
+        Standing(
+            method,
+            settings,
+            [t for trial, t in zip(trials, traces, strict=True) if trial.method == method],
+            contest.cap,
+        )
+        for method, settings in methods.items()
+    ]
+    if scale.policies:
+        settings: Settings = (("episodes", scale.episodes),)
+        cap = min(contest.cap, scale.practice)
+        policies = [
+            Trial(numbered(contest.stage, run), PPO, settings, cap, run)
+            for run in range(scale.policies)
+        ]
+        trained = crew.spread(ppo.practise, policies, f"{contest.title}: {PPO}")
+        standings.append(Standing(PPO, (), trained, cap))
+    return standings
+
+
+# ---------------------------------------------------------------- tables and figures
+
+
+MOST_PATHS = 10_000
+"""Action sequences that a floor is computed over."""
+
+
+def _floor(crew: Crew, contest: Contest, instances: int) -> list[str]:
+    """What no method can do with less, where it can be computed: a problem with few sequences."""
+    if not isinstance(contest.stage, Instance):
+        return []
+    problem = contest.stage.numbered(0).build()
+    if not isinstance(problem, FiniteProblem) or problem.n_actions**problem.horizon > MOST_PATHS:
+        return []
+    drawn = [contest.stage.numbered(seed) for seed in range(instances)]
+    fewest = geometric(crew.spread(floor_of, drawn, f"{contest.title}: floor"))
+    return [
+        f"{contest.title}: a method that is right with probability {1 - DELTA:.0%} on every such "
+        f"problem takes {number(fewest)} episodes on average at least, "
+        f"{number(problem.horizon * fewest)} steps where they are whole (geometric mean; "
+        "transitions and sensors known to it)."
+    ]
+
+
+def _table(contest: Contest, standings: Sequence[Standing]) -> Section:
+    rows = [_row(standing) for standing in sorted(standings, key=lambda s: s.needed)]
+    return Section(
+        f"{contest.title}: within {contest.cap} steps",
+        ("method", "exact at the end", "steps to 95 %", "stops by itself", "settings"),
+        rows,
+    )
+
+
+def _row(standing: Standing) -> tuple[Cell, ...]:
+    if standing.refused:
+        return standing.method, "cannot be run", "-", "-", standing.refused
+    runs = len(standing.traces)
+    return (
+        standing.method,
+        rate(sum(trace.exact_at(standing.cap) for trace in standing.traces), runs),
+        _steps(standing.needed, standing.cap),
+        standing.ended,
+        told(standing.settings),
+    )
+
+
+def _steps(needed: float, cap: int) -> str:
+    return number(needed) if math.isfinite(needed) else f"> {number(cap)}"
+
+
+def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:
+    """Ours beside the best rival of each problem."""
+    rows: list[tuple[Cell, ...]] = []
+    for title, found in standings.items():
+        ours = next(standing for standing in found if standing.method == OURS)
+        others = [standing for standing in found if standing.method != OURS]
+        best = min(others, key=lambda s: s.needed)
+        first = min(others, key=lambda s: s.halfway)
+        rows.append(
+            (
+                title,
+                _steps(ours.needed, ours.cap),
+                ours.ended,
+                rate(sum(trace.certified for trace in ours.traces), len(ours.traces)),
+                _named(best, best.needed),
+                _ratio(ours.needed, best.needed, best.cap) + _interval(ours, best),
+                _named(first, first.halfway),
+                _ratio(ours.halfway, first.halfway, first.cap),
+            )
+        )
+    return Section(
+        "steps to 95 % success: surepath's default beside the best rival; ratios below 1 are ours "
+        "(95 % bootstrap interval over the runs)",
+        ("problem", "surepath", "stops by itself", "certified", "best rival", "ratio",
+         "best at 50 %", "ratio at 50 %"),
+        rows,
+    )  # fmt: skip
+
+
+def _named(standing: Standing, needed: float) -> str:
+    """A rival with its steps, if it got there."""
+    return f"{standing.method}, {number(needed)}" if math.isfinite(needed) else "none"
+
+
+def _interval(ours: Standing, theirs: Standing) -> str:
+    """Of the ratio, where both got there and have runs enough to say."""
+    if not math.isfinite(max(ours.needed, theirs.needed)):
+        return ""
+    if len(theirs.traces) != len(ours.traces):
+        return ""
+    low, high = ratio_interval(ours.traces, theirs.traces, ours.cap)
+    return f" [{low:.2g}, {high:.2g}]"
+
+
+def _matrix(standings: Mapping[str, Sequence[Standing]]) -> Section:
+    """Every rival on every problem."""
+    methods = [s.method for s in next(iter(standings.values())) if s.method != OURS]
+    rows: list[tuple[Cell, ...]] = []
+    for method in methods:
+        cells: list[Cell] = [method]
+        for found in standings.values():
+            ours, theirs = (next(s for s in found if s.method == m) for m in (OURS, method))
+            if theirs.refused:
+                cells.append("cannot be run")
+            else:
+                cells.append(_ratio(ours.needed, theirs.needed, theirs.cap))
+        rows.append(tuple(cells))
+    return Section(
+        "surepath's steps to 95 % over each rival's; '< x' where the rival did not get there",
+        ("rival", *standings),
+        rows,
+    )
+
+
+def _ratio(ours: float, theirs: float, cap: int) -> str:
+    if math.isfinite(ours) and math.isfinite(theirs):
+        return f"{ours / theirs:.2g}"
+    if math.isfinite(ours):
+        return f"< {ours / cap:.2g}"
+    return f"> {cap / theirs:.2g}" if math.isfinite(theirs) else "-"
+
+
+def _curves(contest: Contest, standings: Sequence[Standing]) -> Figure:
+    points = checkpoints(contest.cap)
+    return Figure(
+        contest.title.lower().replace(" ", "-").replace("=", ""),
+        f"{contest.title}: share of runs whose plan is optimal",
+        "steps",
+        "success",
+        [
+            Line(standing.method, points, tuple(success(standing.traces, points)))
+            for standing in standings
+            if not standing.refused
+        ],
+        log="x",
+    )
+
+
+PARTS: Mapping[str, Part] = {"peers": peers}

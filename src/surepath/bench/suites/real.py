@@ -1,0 +1,235 @@
+"""Environments nobody here wrote, and what it costs to keep the books.
+
+The environments are those of the examples, at full size: run it from a clone. Each has a noisy
+sensor, a fixed start, and an optimum found apart by searching the environment without noise. The
+rival is what most people would try first: recurrent PPO (sb3-contrib, with its own defaults), on
+the same noisy environment, after as many steps as surepath took until it stopped by itself.
+"""
+
+# Gymnasium, Ray and sb3-contrib are loaded when they are used, and have few types:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepath.adapters.gym import as_system
+from surepath.api import learn
+from surepath.bench.harness import ppo
+from surepath.bench.harness.report import Cell, Finding, Section, rate
+from surepath.bench.harness.runs import Crew, Part, geometric
+from surepath.bench.harness.worlds import Case
+from surepath.journal.database import Journal
+from surepath.run.executors import Executor, Serial
+from surepath.run.ray import RayCluster
+from surepath.run.runner import Runner
+from surepath.system import Actions, Episodes, Play, Request, System
+
+SLEEP = 0.005
+"""Seconds that a step of the slow system takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    seeds: int = 20  # of surepath, on each environment
+    rivals: int = 1  # of PPO, on each environment: 200 steps a second is what it does
+    trials: int = 20  # episodes of a trained policy
+    repeats: int = 40  # pairs of timings
+    sleepers: int = 8  # Ray workers
+
+
+SCALE = Scale()
+
+
+CASES = (
+    Case("MiniGrid-Empty-5x5", "minigrid_key", "MiniGrid-Empty-5x5-v0"),
+    Case("MiniGrid-DoorKey-5x5", "minigrid_key", "MiniGrid-DoorKey-5x5-v0"),
+    Case("Pendulum", "pendulum"),
+    Case("MountainCar", "mountain_car"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    exact: bool
+    certified: bool
+    steps: int
+
+
+def solve(job: tuple[Case, int]) -> Run:
+    case, seed = job
+    world = case.build()
+    result = learn(world.noisy, world.horizon, seed=seed, **world.options)
+    exact = abs(world.returns(result.actions) - world.best) < 1e-9
+    return Run(exact, result.certified, result.steps)
+
+
+def train(job: tuple[Case, int, int, int]) -> float:
+    """The share of episodes in which a policy, trained for so many steps, earns the optimum."""
+    case, seed, steps, trials = job
+    world = case.build()
+    [(model, env)] = ppo.train(world.noisy, world.horizon, [steps], seed)
+    earned = [ppo.episode(model, env, seed=10**6 + trial)[1] for trial in range(trials)]
+    return float(np.mean([abs(total - world.best) < 1e-9 for total in earned]))
+
+
+def environments(crew: Crew) -> list[Finding]:
+    scale = SCALE
+    runs: dict[str, list[Run]] = {}
+    for case in CASES:
+        jobs = [(case, seed) for seed in range(scale.seeds)]
+        runs[case.title] = crew.spread(solve, jobs, case.title)
+    steps = {title: geometric([run.steps for run in played]) for title, played in runs.items()}
+    # The longest first, and all environments side by side: none is waited for.
+    order = sorted(CASES, key=lambda case: -steps[case.title])
+    trained = [
+        (case, seed, int(steps[case.title]), scale.trials)
+        for case in order
+        for seed in range(scale.rivals)
+    ]
+    earned: dict[str, list[float]] = {case.title: [] for case in CASES}
+    for (case, *_), share in zip(
+        trained, crew.spread(train, trained, "recurrent PPO"), strict=True
+    ):
+        earned[case.title].append(share)
+    return [
+        Section(
+            f"real environments: {scale.seeds} seeds; recurrent PPO after as many steps, "
+            f"{scale.rivals} seeds x {scale.trials} episodes",
+            ("environment", "optimum found", "certified", "steps", "PPO's episodes that earn it"),
+            [_row(title, runs[title], steps[title], earned[title]) for title in runs],
+        ),
+    ]
+
+
+def _row(title: str, runs: list[Run], steps: float, earned: list[float]) -> tuple[Cell, ...]:
+    return (
+        title,
+        rate(sum(run.exact for run in runs), len(runs)),
+        rate(sum(run.certified for run in runs), len(runs)),
+        steps,
+        f"{np.mean(earned):.0%}" if earned else "-",
+    )
+
+
+# ---------------------------------------------------------------- keeping the books
+
+
+def bookkeeping(_: Crew) -> list[Finding]:
+    """Wall time with a journal over a bare loop of reset and step, the same episodes."""
+    scale = SCALE
+    return [
+        Section(
+            f"bookkeeping: wall time with a journal, serial / bare loop, {scale.repeats} pairs",
+            ("environment", "median ratio", "its quartiles", "total / total"),
+            [_overhead(horizon, scale.repeats) for horizon in (8, 20)],
+        ),
+    ]
+
+
+def _overhead(horizon: int, repeats: int) -> tuple[Cell, ...]:
+    """The two take turns: what else the machine does falls on both."""
+    import gymnasium
+
+    rng = np.random.default_rng(0)
+    system, env = as_system("CartPole-v1", horizon), gymnasium.make("CartPole-v1")
+    times = np.empty((repeats, 2))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal(Path(folder) / "run.db", {}) as journal,
+    ):
+        runner = Runner(system, journal=journal, reward_range=(0.0, 1.0))
+        for batch in range(repeats):
+            sequences = rng.integers(2, size=(4, horizon)).tolist()
+            requests = [
+                Request(tuple(actions), 512, range(horizon), range(horizon))
+                for actions in sequences
+            ]
+            ways = (
+                partial(runner.run, batch, requests, summary=False),
+                partial(_bare, env, requests),
+            )
+            for way in (0, 1) if batch % 2 else (1, 0):
+                started = time.perf_counter()
+                ways[way]()
+                times[batch, way] = time.perf_counter() - started
+    ratios = times[:, 0] / times[:, 1]
+    low, middle, high = (float(q) for q in np.quantile(ratios, (0.25, 0.5, 0.75)))
+    total = times.sum(axis=0)
+    quartiles = f"{low:.2f} .. {high:.2f}"
+    return f"CartPole, horizon {horizon}", middle, quartiles, float(total[0] / total[1])
+
+
+def _bare(env: Any, requests: list[Request]) -> None:
+    for request in requests:
+        for seed in range(request.count):
+            env.reset(seed=seed)
+            for action in request.actions:
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    break
+
+
+class Sleepy:
+    """A system that takes its time."""
+
+    horizon, n_actions, n_observations = 4, 2, 2
+
+    def play(self, actions: Actions, seed: int) -> Play:
+        time.sleep(SLEEP * min(len(actions) + 1, self.horizon))
+        rng = np.random.default_rng(seed)
+        shown = rng.integers(2, size=min(len(actions) + 1, self.horizon))
+        return shown.tolist(), rng.random(len(actions)).tolist()
+
+    def gather(self, actions: Actions, plays: Any) -> Episodes:
+        shown, paid = zip(*plays, strict=True)
+        return Episodes(actions, np.array(shown), np.array(paid))
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        seeds = rng.integers(2**31, size=n)
+        return self.gather(actions, [self.play(actions, int(seed)) for seed in seeds])
+
+
+def throughput(_: Crew) -> list[Finding]:
+    """Episodes a second on Ray over those in this process."""
+    scale = SCALE
+    system = Sleepy()
+    alone = _speed(system, Serial(), 100)
+    with RayCluster(scale.sleepers, cpus=0.01) as cluster:
+        together = _speed(system, cluster, 100 * scale.sleepers)
+    return [
+        Section(
+            f"throughput: a system that sleeps {1000 * SLEEP:g} ms a step",
+            ("workers", "episodes a second", "ratio"),
+            [
+                ("this process", alone, 1.0),
+                (f"{scale.sleepers} on Ray", together, together / alone),
+            ],
+        ),
+    ]
+
+
+def _speed(system: System, executor: Executor, episodes: int) -> float:
+    request = Request((0, 1, 0), episodes, range(4), range(3))
+    runner = Runner(system, executor=executor)
+    runner.run(0, [request], summary=False)  # everybody is up and running
+    started = time.perf_counter()
+    runner.run(1, [request], summary=False)
+    return episodes / (time.perf_counter() - started)
+
+
+PARTS: Mapping[str, Part] = {
+    "environments": environments,
+    "bookkeeping": bookkeeping,
+    "throughput": throughput,
+}

@@ -1,0 +1,117 @@
+"""Results and bounds as tables for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from surepath.builtin_problems.base import Problem
+from surepath.builtin_problems.finite import FiniteProblem
+from surepath.results.result import Result
+from surepath.results.usage import shorten
+from surepath.system import System
+from surepath.theory.floor import Floor
+from surepath.theory.schedule import Schedule, Setting, bounds
+
+LARGEST_FLOOR = 5_000
+"""Action sequences beyond which the floor is not computed along the way."""
+
+
+def result_table(result: Result) -> Table:
+    """One row a level of the plan."""
+    table = Table(
+        "level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded"
+    )
+    for level in result.certificate.levels:
+        table.add_row(
+            str(level.level),
+            str(level.action),
+            f"{level.estimates[level.action]:.4f}",
+            f"{level.margin:.4f}",
+            f"{level.width:.4f}" if math.isfinite(level.width) else "-",
+            f"{level.coverage:.3f}",
+            level.source,
+            f"{level.samples:.3g}",
+            str(result.usage.expansions[level.level]),
+        )
+    return table
+
+
+def verdict(result: Result, system: System) -> str:
+    """The answer in a few lines."""
+    usage = result.usage
+    low, high = result.interval
+    lines = [
+        f"plan      {shorten(result.actions, 40)}",
+        f"value     {result.value:.4f} in [{low:.4f}, {high:.4f}]",
+        f"cost      {usage.episodes:.4g} episodes, {usage.steps:.4g} steps, "
+        f"{usage.nodes} prefixes, {sum(usage.expansions)} expansions",
+    ]
+    finished = bool(result.certificate.levels)
+    if finished and isinstance(system, Problem) and len(result.actions) == system.horizon:
+        best, value = system.optimum
+        lines.append(f"oracle    {shorten(best, 40)}  (value {value:.4f})")
+        agree = "equals" if result.actions == best else "ties with"
+        verdict = agree if system.is_optimal(result.actions) else "[red]DIFFERS from[/red]"
+        lines.append(f"          the plan {verdict} the oracle's")
+    lines += [f"note      {escape(note)}" for note in result.certificate.notes]
+    if result.certified:
+        lines.append(f"[green]certified[/green] {result.certificate.claim}")
+        lines.append(f"          {result.certificate.reason}")
+        lines += [f"          if {text}" for text in map(escape, result.certificate.assumptions)]
+    else:
+        lines.append(f"[yellow]not certified[/yellow]: {escape(result.certificate.reason)}")
+    return "\n".join(lines)
+
+
+def bounds_table(setting: Setting, schedules: Mapping[str, Schedule]) -> Table:
+    """What each schedule asks for at most, a column each."""
+    most = {name: bounds(schedule, setting) for name, schedule in schedules.items()}
+    rows: dict[str, list[float]] = {
+        "ridge (lambda)": [s.ridge for s in schedules.values()],
+        "threshold (epsilon)": [s.threshold for s in schedules.values()],
+        "samples of an embedding (M)": [s.feature_samples for s in schedules.values()],
+        "samples of a reward (M')": [s.reward_samples for s in schedules.values()],
+        "expansions of a level (N')": [b.expansions for b in most.values()],
+        "embeddings (F)": [b.feature_batches for b in most.values()],
+        "reward means (R)": [b.reward_batches for b in most.values()],
+        "episodes": [b.episodes for b in most.values()],
+        "steps": [b.steps for b in most.values()],
+        "failure probability": [b.failure for b in most.values()],
+    }
+    table = Table("at most", *schedules)
+    for name, values in rows.items():
+        table.add_row(name, *(f"{value:.4g}" for value in values))
+    return table
+
+
+def bounds_json(
+    setting: Setting,
+    schedules: Mapping[str, Schedule],
+    refused: Mapping[str, str],
+    floor: Floor | None,
+) -> str:
+    payload: dict[str, Any] = {
+        "setting": asdict(setting),
+        "schedules": {
+            name: {**asdict(schedule), "bounds": asdict(bounds(schedule, setting))}
+            for name, schedule in schedules.items()
+        },
+        "refused": dict(refused),
+        "floor_episodes": None if floor is None else floor.episodes,
+    }
+    return json.dumps(payload)
+
+
+def floor_of(system: System, delta: float) -> Floor | None:
+    """The information-theoretic floor of a small finite problem; None where it does not apply."""
+    if not isinstance(system, FiniteProblem) or not system.oracle.unique:
+        return None
+    small = system.n_actions**system.horizon <= LARGEST_FLOOR
+    return system.floor(delta) if small else None

@@ -1,0 +1,30 @@
+"""What is averaged over observations."""
+
+from __future__ import annotations
+
+from surepath.features.maps import (
+    NAMES,
+    Approximated,
+    Approximation,
+    Custom,
+    FeatureFunction,
+    Features,
+    Linear,
+    OneHot,
+    checked_rows,
+)
+
+__all__ = [
+    "NAMES",
+    "Approximated",
+    "Approximation",
+    "Custom",
+    "FeatureFunction",
+    "Features",
+    "Linear",
+    "OneHot",
+    "checked_rows",
+]
+
+# Journals know features of a user's own by this name.
+Custom.__module__ = __name__

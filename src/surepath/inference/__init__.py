@@ -1,0 +1,1 @@
+"""Pure functions of readings and terms, asked by learner and verifier alike."""

@@ -1,0 +1,143 @@
+"""Do prefixes that look the same go on the same? If not, what was looked at is not enough.
+
+The nodes of a state were put together because they look alike. If they are one hidden state, then
+the same action gives the same rewards and leads to places that look alike again. Where it does not,
+different states look alike: features cannot tell them apart, or one observation is too short a
+future.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from surepath.inference.states import Automaton
+from surepath.readings.trie import Node, Tally
+from surepath.system import Actions
+from surepath.theory.floor import binary_kl
+
+FALSE_ALARM = 1e-3
+"""Probability of an alarm when all is well, over all comparisons together."""
+
+SUSPICION = 0.5
+"""The same for being read more often, which is all that happens to a prefix that only looks odd."""
+
+ENOUGH = 512
+"""Readings with which a prefix is in the right state, if looking at it can tell. Before that, being
+odd is a reason to read it more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A prefix that pays differently from the others of its state."""
+
+    level: int  # of the state
+    prefix: Actions  # the state's prefix and an action
+    own: Tally  # its rewards
+    rest: Tally  # those of the same action elsewhere in the state
+    short: tuple[tuple[Actions, int], ...]  # what was read too little to sort it right, how often
+
+    @property
+    def final(self) -> bool:
+        """Whether it was read often enough to have been sorted right, if it can be."""
+        return not self.short
+
+    def __str__(self) -> str:
+        return (
+            f"prefixes that look alike at level {self.level} pay differently: after {self.prefix} "
+            f"the reward of step {self.level} averages {self.own.mean:.3g} ({self.own.count} "
+            f"readings), elsewhere in the same state {self.rest.mean:.3g} ({self.rest.count}). What"
+            " is looked at does not tell the hidden states apart: use a longer future or other "
+            "features"
+        )
+
+
+def conflict(
+    machine: Automaton, reward_range: tuple[float, float], future: int = 1
+) -> Conflict | None:
+    """The worst one, if any cannot be chance."""
+    pairs = [
+        (nodes, node, rest)
+        for layer in machine.layers
+        for nodes in layer.members
+        for action in range(machine.n_actions)
+        for node, rest in _splits([n.children[action] for n in nodes if action in n.children])
+    ]
+    many = 2 * max(len(pairs), 1)
+    beyond = list[tuple[bool, float, Conflict]]()
+    for nodes, node, rest in pairs:
+        score = _score(node.rewards, rest, reward_range)
+        if score > math.log(many / SUSPICION):
+            short = tuple(_short(node, nodes, future, machine))
+            odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
+            if not odd.final or score > math.log(many / FALSE_ALARM):
+                beyond.append((odd.final, score, odd))
+    # Those that are final count first: nothing else will explain them.
+    return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
+
+
+def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:
+    """Each node with enough rewards beside all the others."""
+    read = [node for node in nodes if node.rewards.count > 1]
+    splits = list[tuple[Node, Tally]]()
+    for node in read if len(read) > 1 else []:
+        rest = Tally()
+        for other in read:
+            if other is not node:
+                rest.add(other.rewards)
+        if node.rewards.count <= rest.count:  # the side read less is the one to suspect
+            splits.append((node, rest))
+    return splits
+
+
+def _short(
+    node: Node, members: list[Node], future: int, machine: Automaton
+) -> Iterator[tuple[Actions, int]]:
+    """Sequences behind the sorting of the node's parent that were read too little."""
+    if node.rewards.count < ENOUGH:
+        yield node.prefix, node.rewards.count
+    parent = node.parent
+    assert parent is not None  # an action leads to the node
+    # Over several steps states are told apart by whatever may follow, here and elsewhere.
+    others = [member for member in members if member is not parent]
+    for nodes in ([parent], others) if future > 1 else ():
+        known = max(nodes, key=lambda member: member.count)
+        for actions in product(range(machine.n_actions), repeat=future - 1):
+            count = sum(_read(member, actions) for member in nodes)
+            if count < ENOUGH:
+                yield (*known.prefix, *actions), count
+
+
+def _read(node: Node, actions: Iterable[int]) -> int:
+    """Observations read where the actions lead."""
+    for action in actions:
+        if action not in node.children:
+            return 0
+        node = node.children[action]
+    return node.count
+
+
+def _score(one: Tally, other: Tally, reward_range: tuple[float, float]) -> float:
+    """Log-likelihood ratio of two means against one.
+
+    Rewards with a range are no more spread than coins of the same mean, for which the ratio has no
+    heavy tail however few readings there are; others are taken as Gaussian.
+    """
+    low, high = reward_range
+    both = (one.total + other.total) / (one.count + other.count)
+    if math.isfinite(high - low):
+        coins = ((tally.count, (tally.mean - low) / (high - low)) for tally in (one, other))
+        pooled = (both - low) / (high - low)
+        return sum(count * binary_kl(_share(mean), _share(pooled)) for count, mean in coins)
+    pooled = Tally()
+    pooled.add(one)
+    pooled.add(other)
+    apart = one.count * (one.mean - both) ** 2 + other.count * (other.mean - both) ** 2
+    return apart * pooled.count / (2 * pooled.scatter) if pooled.scatter else 0.0
+
+
+def _share(mean: float) -> float:
+    """Free of rounding beyond its ends."""
+    return min(max(mean, 0.0), 1.0)

@@ -1,0 +1,255 @@
+"""From pooled readings to a finite machine: which prefixes reach the same hidden state.
+
+Equal embeddings have equal Q*, and equal states have equal successors. So the nodes of the trie are
+sorted into *states*, level by level: all children by one action of the nodes of one state are
+readings of one place (an *edge*'s end), and edges whose ends look the same lead to the same state.
+What was read below one prefix is then evidence about all prefixes of its state.
+
+Everything here is a function of the trie alone: deriving the machine again from the same readings
+gives the same machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.inference.same_law import Comparison, Symbols, Vectors, symbol_samples, vector_samples
+from surepath.readings.embedding import Cloud
+from surepath.readings.trie import Node, Tally
+from surepath.system import Actions, FloatArray, IntArray
+
+Edge: TypeAlias = tuple[int, int]
+"""A state of a level and an action."""
+
+UNKNOWN = -1
+
+SEVERAL = 2**20
+"""Numbers that are compared at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """How the ends of the edges into one level were sorted into states."""
+
+    edges: list[Edge]  # [G], those with readings
+    counts: FloatArray  # [G], readings of each
+    samples: FloatArray  # [G, P, D]
+    labels: IntArray  # [G], their states
+    against: FloatArray  # [G, S + 1]: log-odds of the label against each state, and a new one
+
+
+@dataclass(slots=True)
+class Layer:
+    """The states of one level and the edges that leave them."""
+
+    members: list[list[Node]]  # by state
+    prefixes: list[Actions]  # a way to reach each state
+    count: FloatArray  # [S, A] rewards read
+    mean: FloatArray  # [S, A]
+    scatter: FloatArray  # [S, A], squared distances from the mean
+    target: IntArray  # [S, A] state of the next level, or UNKNOWN
+    points: FloatArray | None = None  # [S, d] mean features, where one observation is the future
+    sorting: Sorting | None = field(default=None)  # of the ends of these edges; None at the last
+
+    @property
+    def expanded(self) -> NDArray[np.bool_]:
+        """States all of whose actions were tried, [S]."""
+        return np.all(self.count > 0, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    layers: list[Layer]  # [H]
+    n_actions: int
+
+    @property
+    def horizon(self) -> int:
+        return len(self.layers)
+
+    @property
+    def edges(self) -> int:
+        return sum(layer.count.size for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What has to be known of a system to read its trie."""
+
+    horizon: int
+    n_actions: int
+    dimension: int  # of the features
+    symbols: bool  # whether these are one-hot: sums are then counts
+    future: int = 1  # observations that tell states apart
+
+
+def derive(
+    root: Node, shape: Shape, *, pool: bool = True, keep: Actions | None = None
+) -> Automaton:
+    """The machine that the readings below `root` show.
+
+    Pooled, a state is all its nodes. Not pooled, it is one node that stands for it, and what was
+    read at the others says only that they look like it; the nodes that `keep` passes stand for
+    themselves.
+    """
+    layers = list[Layer]()
+    members: list[list[Node]] = [[root]]
+    prefixes: list[Actions] = [()]
+    for level in range(shape.horizon):
+        layer = _layer(members, prefixes, shape.n_actions)
+        if pool and level and shape.future == 1:
+            layer.points = _points(members, shape.dimension)
+        layers.append(layer)
+        if level + 1 < shape.horizon:
+            kept = None if keep is None else keep[: level + 1]
+            members, prefixes = _follow(layer, shape, level + 1, kept)
+            if not pool:
+                members = [nodes[:1] for nodes in members]
+    return Automaton(layers, shape.n_actions)
+
+
+def _layer(members: list[list[Node]], prefixes: list[Actions], n_actions: int) -> Layer:
+    shape = (len(members), n_actions)
+    layer = Layer(
+        members,
+        prefixes,
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.full(shape, UNKNOWN),
+    )
+    for state, nodes in enumerate(members):
+        for action in range(n_actions):
+            tally = Tally()
+            for node in _children(nodes, action):
+                tally.add(node.rewards)
+            layer.count[state, action] = tally.count
+            layer.mean[state, action] = tally.mean
+            layer.scatter[state, action] = tally.scatter
+    return layer
+
+
+def _points(members: list[list[Node]], dimension: int) -> FloatArray:
+    """The mean features of each state's readings."""
+    points = np.zeros((len(members), dimension))
+    for state, nodes in enumerate(members):
+        clouds: list[Cloud] = [node.digest for node in nodes if node.digest is not None]
+        total = sum((cloud.total for cloud in clouds), np.zeros(dimension))
+        points[state] = total / sum(cloud.count for cloud in clouds)
+    return points
+
+
+def _children(nodes: Sequence[Node], action: int) -> list[Node]:
+    return [node.children[action] for node in nodes if action in node.children]
+
+
+def _follow(
+    layer: Layer, shape: Shape, level: int, kept: Actions | None
+) -> tuple[list[list[Node]], list[Actions]]:
+    """Sort the ends of a layer's edges into states of the level; their members and prefixes."""
+    # Without a full window states may look alike and differ: there nothing is merged.
+    depth = shape.future if level + shape.future <= shape.horizon else 0
+    children = {
+        (state, action): _children(nodes, action)
+        for state, nodes in enumerate(layer.members)
+        for action in range(shape.n_actions)
+    }
+    ends = {edge: nodes for edge, nodes in children.items() if any(n.count for n in nodes)}
+    if not ends:
+        return [], []
+    edges = list(ends)
+    windows = [_window(ends[edge], shape.n_actions, max(depth, 1)) for edge in edges]
+    comparison = Symbols() if shape.symbols else Vectors()
+    samples = (symbol_samples if shape.symbols else vector_samples)(windows, shape.dimension)
+    counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
+    order: list[int] = np.argsort(-counts, kind="stable").tolist()
+    order.sort(key=lambda i: (*layer.prefixes[edges[i][0]], edges[i][1]) != kept)
+    labels = _sort(samples, comparison, order) if depth else np.arange(len(edges))
+    against = _odds(samples, labels, comparison) if depth else np.zeros((len(edges), 0))
+    layer.sorting = Sorting(edges, counts, samples, labels, against)
+    n_states = int(labels.max(initial=-1)) + 1
+    members = [list[Node]() for _ in range(n_states)]
+    prefixes: list[Actions] = [()] * n_states
+    for i in order:
+        state, action = edges[i]
+        label = int(labels[i])
+        layer.target[state, action] = label
+        members[label] += ends[edges[i]]
+        prefixes[label] = prefixes[label] or (*layer.prefixes[state], action)
+    return members, prefixes
+
+
+def _window(nodes: list[Node], n_actions: int, depth: int) -> list[Cloud | None]:
+    """Pooled readings of the nodes and of what lies below them, as far as the future reaches."""
+    pooled: Cloud | None = None
+    for node in nodes:
+        if node.digest is not None:
+            pooled = node.digest if pooled is None else pooled.merge(node.digest)
+    if depth == 1:
+        return [pooled]
+    below = (_window(_children(nodes, a), n_actions, depth - 1) for a in range(n_actions))
+    return [pooled, *chain.from_iterable(below)]
+
+
+def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:
+    """Each sample to the state it most likely comes from, those with most readings first."""
+    labels = np.full(len(samples), UNKNOWN)
+    pools = np.zeros((0, *samples.shape[1:]))
+    for i in order:
+        odds = comparison.log_odds(pools, samples[i])
+        if len(pools) and odds.max() > 0:
+            labels[i] = odds.argmax()
+            pools[labels[i]] += samples[i]
+        else:
+            labels[i] = len(pools)
+            pools = np.concatenate([pools, samples[i : i + 1]])
+    # Once more, now that each state is known by all its samples.
+    left = np.array(order, dtype=np.int64)
+    while len(left):
+        odds = _log_odds(pools, labels[left], samples[left], comparison)
+        own = odds[np.arange(len(left)), labels[left]]
+        misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
+        if not len(misplaced):
+            break
+        first = int(misplaced[0])
+        i = left[first]
+        pools[labels[i]] -= samples[i]
+        labels[i] = odds[first].argmax()
+        pools[labels[i]] += samples[i]
+        left = left[first + 1 :]
+    return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
+
+
+def _odds(samples: FloatArray, labels: IntArray, comparison: Comparison) -> FloatArray:
+    """Log-odds of each sample's label against the other states and against one of its own."""
+    n_states = int(labels.max(initial=-1)) + 1
+    pools = np.array([samples[labels == label].sum(axis=0) for label in range(n_states)])
+    odds = _log_odds(pools, labels, samples, comparison)
+    places = np.arange(len(samples))
+    own = odds[places, labels]
+    alone = ~(pools[labels] - samples).any(axis=(1, 2))
+    against = np.column_stack([own[:, None] - odds, np.where(alone, np.inf, own)])
+    against[places, labels] = np.inf
+    return against
+
+
+def _log_odds(
+    pools: FloatArray, labels: IntArray, samples: FloatArray, comparison: Comparison
+) -> FloatArray:
+    """Log-odds of each sample being from each state, which is known without it: [G, S].
+
+    0 where nothing but the sample is known of a state.
+    """
+    odds = np.empty((len(samples), len(pools)))
+    several = max(1, SEVERAL // pools.size)
+    for start in range(0, len(samples), several):
+        part = slice(start, start + several)
+        odds[part] = comparison.log_odds(pools[None], samples[part, None])
+    rest = pools[labels] - samples
+    odds[np.arange(len(labels)), labels] = comparison.log_odds(rest, samples)
+    return odds

@@ -1,0 +1,123 @@
+"""Values of states that were not expanded, predicted from those that were, with measured errors.
+
+Q* is linear in the embedding, so what was learned at some states of a level says what the others
+are worth. How well it does is not assumed but measured: each expanded state is predicted from all
+the others (leave-one-out), and the errors found there set the scale of the errors to expect. With
+few expanded states nothing can be measured, and nothing is predicted.
+
+Ridge regression in its dual form, K + lambda I over the expanded states, with the ridge of smallest
+leave-one-out error. A point's error is in proportion to its distance from what they span:
+k(x, x) + lambda - k' (K + lambda I)^-1 k, for a state left out 1 / [(K + lambda I)^-1]_ii.
+(Sundararajan and Keerthi, "Predictive Approaches for Choosing Hyperparameters in Gaussian
+Processes", Neural Computation 13, 2001, equations 13 and 14.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.inference.states import Automaton
+from surepath.system import FloatArray
+
+LEAST_POINTS = 12
+"""Expanded states of a level below which nothing is predicted there."""
+
+SPANNED = 0.5
+"""Share of its squared length that may be new in the median point, or the points span nothing."""
+
+CONSTANT = 3.0
+"""Length of the constant coordinate, in units of the points' own."""
+
+LARGEST = 0.2
+"""Share of the largest squared error that the scale has at least: what it is of the mean, and what
+is usual of Gaussian ones."""
+
+RIDGES = 10.0 ** np.arange(-4, 1)
+"""Tried, relative to the mean squared length of the points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Estimates of Q* for every state and action of each level."""
+
+    q: list[FloatArray]  # [S, A]; minus infinity where nothing is known
+    variance: list[FloatArray]  # [S], of the error of predictions; 0 at expanded states
+
+    def best(self, level: int) -> FloatArray:
+        return self.q[level].max(axis=1)
+
+
+def estimate(machine: Automaton, most: float, span: float) -> Values:
+    """By backward induction; where nothing can be predicted, `most` a level that is left.
+
+    span: range of one reward.
+    """
+    q, variance = list[FloatArray](), list[FloatArray]()
+    for level in range(machine.horizon - 1, -1, -1):
+        layer = machine.layers[level]
+        values = layer.mean.copy()
+        if q:
+            values += q[-1].max(axis=1)[layer.target] if len(q[-1]) else 0.0
+        errors = np.zeros(len(values))
+        known = layer.expanded
+        if not known.all():
+            values[~known] = most * (machine.horizon - level)
+            if layer.points is not None and known.sum() >= LEAST_POINTS:
+                found = _predict(layer.points[known], values[known], layer.points[~known], span)
+                inside = np.flatnonzero(~known)[found.inside]
+                values[inside], errors[inside] = found.values, found.variance
+        q.append(values)
+        variance.append(errors)
+    return Values(q[::-1], variance[::-1])
+
+
+class _Predicted(NamedTuple):
+    inside: NDArray[np.bool_]  # [m], which of the others can be predicted
+    values: FloatArray  # [k, A], of these
+    variance: FloatArray  # [k], of their errors
+
+
+def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: float) -> _Predicted:
+    """What the points say of the others.
+
+    Nothing is said of a direction in which there is no point: as far from the rest as the farthest
+    point is the limit, and where the points themselves are far from each other's span (each has a
+    direction of its own), they say nothing at all.
+    """
+    centre = points.mean(axis=0)
+    size = float(((points - centre) ** 2).sum(axis=1).mean()) or 1.0
+    x, z = (_with_constant(p - centre, size) for p in (points, others))
+    fits = [_fit(x @ x.T, values, ridge) for ridge in (RIDGES * size).tolist()]
+    ridge, inverse, missed = min(fits, key=lambda fit: float((fit[2] ** 2).mean()))
+    left_out = 1 / np.diag(inverse)  # squared distance of each point from the others
+    # That no state was missed so far does not say that none ever will: as in Laplace's rule of
+    # succession, one more is counted as missed, by a whole reward at a usual distance. Otherwise
+    # a dozen states that all pay nothing would promise that no state pays.
+    errors = np.append((missed**2 / left_out[:, None]).mean(axis=1), span**2 / size)
+    # Few large errors among many small ones are not Gaussian: the largest counts by itself.
+    scale = max(float(errors.mean()), LARGEST * float(errors.max()))
+    cross = z @ x.T
+    distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+    spans = float(np.median(left_out)) <= SPANNED * size + ridge
+    inside = (distance <= left_out.max()) & spans
+    predicted = (cross @ inverse @ values)[inside]
+    return _Predicted(inside, predicted, scale * np.maximum(distance[inside], ridge))
+
+
+def _with_constant(points: FloatArray, size: float) -> FloatArray:
+    """With a long constant coordinate: the average value is fitted too, hardly shrunk by the ridge,
+    and left out with the state that is left out.
+    """
+    return np.column_stack([points, np.full(len(points), CONSTANT * np.sqrt(size))])
+
+
+def _fit(
+    gram: FloatArray, values: FloatArray, ridge: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """The ridge, (K + ridge I)^-1, and by how much each state is missed when it is left out."""
+    inverse = np.asarray(np.linalg.inv(gram + ridge * np.eye(len(gram))), dtype=np.float64)
+    return ridge, inverse, (inverse @ values) / np.diag(inverse)[:, None]

@@ -1,0 +1,175 @@
+"""How wide an interval is: the only thing in which the two guarantees of the adaptive schedule
+differ.
+
+Both give every edge of the machine a *spread*; the spreads of the edges in which two paths differ
+add up, and `width` turns the sum into a half-width of the difference between the paths' values.
+
+Calibrated. Plug-in variances. The difference of two paths is a sum of independent means, so its
+standard error is the root of the summed variances; it counts as settled at z standard errors, with
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan, and an
+identification at log-odds of ln(2/delta). Not proved: validated on random instances
+(`surepath bench adaptive`).
+
+Proved. For any system that satisfies the stated assumptions with the given norm, all of these hold
+at once with probability at least 1 - delta, for every prefix p of l actions and every number n of
+readings of it (`docs/adaptive.md` has the derivation):
+
+    |r-hat - r| <= span sqrt(L / (2 n)),                L = ln(4 H A^l c n^2 / delta),
+    ||x-hat - x|| <= radius (1 + sqrt(2 L')) / sqrt(n),  L' = ln(2 H A^l c n^2 / delta),
+
+c = pi^2 / 6. Where a node is taken for a state that another node stands for, Q* differs by at most
+norm times the distance of their embeddings. Bounds add, so widths add.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from surepath.inference.paths import Spreads
+from surepath.inference.states import Automaton, Layer
+from surepath.readings.embedding import Cloud
+from surepath.readings.trie import Node
+from surepath.system import FloatArray
+
+FREE_WAYS = 4
+"""Ways to leave the plan that the Gaussian tail at sqrt(2 ln(2/delta)) pays for: it is about
+delta / 15, and there are several looks."""
+
+BASEL = math.pi**2 / 6
+"""Sum of 1 / n^2."""
+
+
+class Guarantee(Protocol):
+    @property
+    def pools(self) -> bool:
+        """Whether the nodes of a state count as one."""
+        ...
+
+    @property
+    def evidence(self) -> float:
+        """Log-odds at which an identification counts as settled."""
+        ...
+
+    def spreads(self, machine: Automaton) -> Spreads: ...
+
+    def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
+        """Spreads of predicted values, from the variances of their errors."""
+        ...
+
+    def width(self, spread: FloatArray) -> FloatArray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    delta: float
+    reward_range: tuple[float, float]
+    reward_noise: float  # sub-Gaussian parameter, for rewards without a range
+    horizon: int
+    ways: int  # to leave the plan
+
+    pools = True
+
+    @property
+    def evidence(self) -> float:
+        return math.log(2 / self.delta)
+
+    @property
+    def strength(self) -> float:
+        """Half the squared z-score at which a way to leave the plan counts as ruled out."""
+        return self.evidence + math.log(max(1.0, self.ways / FREE_WAYS))
+
+    def spreads(self, machine: Automaton) -> Spreads:
+        span = self.reward_range[1] - self.reward_range[0]
+        if not math.isfinite(span):
+            known = 2 * self.strength * self.reward_noise**2
+            return [known / np.maximum(layer.count, 1) for layer in machine.layers]
+        # Few equal rewards do not make a certain mean: n zeros are as likely as not for a mean of
+        # up to strength * span / n. Two paths differ in up to 2 H edges, and what they have of this
+        # together is no more than that of one, so each has its share in squares.
+        rare = self.strength * span**2 / (2 * self.horizon)
+        return [
+            2 * self.strength * (layer.scatter + rare) / np.maximum(layer.count, 1) ** 2
+            for layer in machine.layers
+        ]
+
+    def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
+        return [2 * self.strength * variance for variance in variances]
+
+    def width(self, spread: FloatArray) -> FloatArray:
+        return np.sqrt(spread)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    delta: float
+    norm: float
+    horizon: int
+    n_actions: int
+    dimension: int
+    radius: float  # of the features, or of the embeddings where the features are not bounded
+    feature_noise: float | None  # sub-Gaussian parameter of features that are not bounded
+    reward_noise: float  # sub-Gaussian parameter; half the span of bounded rewards
+
+    pools = False
+
+    @property
+    def evidence(self) -> float:
+        """Nothing rests on identifications: what a wrong one costs is in the widths."""
+        return 0.0
+
+    def spreads(self, machine: Automaton) -> Spreads:
+        spreads = list[FloatArray]()
+        for level, layer in enumerate(machine.layers):
+            spread = np.empty_like(layer.mean)
+            for state, nodes in enumerate(layer.members):
+                for action in range(self.n_actions):
+                    child = nodes[0].children.get(action)
+                    spread[state, action] = math.inf
+                    if child is not None:
+                        spread[state, action] = self._reward(child)
+                        if level + 1 < self.horizon:
+                            stand_in = _stand_in(machine.layers[level + 1], layer, state, action)
+                            spread[state, action] += self.norm * self._distance(child, stand_in)
+            spreads.append(spread)
+        return spreads
+
+    def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
+        return [np.where(variance > 0, np.inf, 0.0) for variance in variances]
+
+    def width(self, spread: FloatArray) -> FloatArray:
+        return spread
+
+    def _log(self, node: Node, count: int, share: float) -> float:
+        """L of the statements about one node: they fail with probability share * delta in all."""
+        return (
+            math.log(BASEL * self.horizon / (share * self.delta))
+            + node.level * math.log(self.n_actions)
+            + 2 * math.log(count)
+        )
+
+    def _reward(self, node: Node) -> float:
+        count = node.rewards.count
+        # Two-sided, with half of delta: 4 = 2 / (1/2). A reward in a span s is s/2-sub-Gaussian.
+        return self.reward_noise * math.sqrt(2 * self._log(node, count, 0.25) / count)
+
+    def _distance(self, node: Node, other: Node) -> float:
+        if node is other:
+            return 0.0
+        mine: Cloud = node.digest
+        theirs: Cloud = other.digest
+        apart = float(np.linalg.norm(mine.value - theirs.value))
+        return apart + self._feature(node, mine.count) + self._feature(other, theirs.count)
+
+    def _feature(self, node: Node, count: int) -> float:
+        log = 2 * self._log(node, count, 0.5)
+        if self.feature_noise is None:
+            return self.radius * (1 + math.sqrt(log)) / math.sqrt(count)
+        return self.feature_noise * (math.sqrt(self.dimension) + math.sqrt(log)) / math.sqrt(count)
+
+
+def _stand_in(below: Layer, layer: Layer, state: int, action: int) -> Node:
+    return below.members[int(layer.target[state, action])][0]

@@ -1,0 +1,134 @@
+"""Ask and tell: what every learner has in common.
+
+A learner does no input or output. It asks for episodes and is told what they read; whoever drives
+it runs them, here or elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surepath.errors import InputError
+from surepath.readings.embedding import Embedding
+from surepath.results.usage import Decision, Usage, shorten
+from surepath.system import Actions, Readings, Request, RewardMoments, steps_of
+from surepath.validate import whole
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a learner needs of the readings of one request."""
+
+    observations: dict[int, Any]  # digests, by the level of the node they belong to
+    rewards: dict[int, RewardMoments]  # by time step
+    raw: Readings  # as they came
+
+
+class Asking(ABC):
+    """`ask` for requests, `tell` their readings, until `plan` is there."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_actions: int,
+        embedding: Embedding,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        self.horizon = whole("horizon", horizon, least=1)
+        self.n_actions = whole("n_actions", n_actions, least=1)
+        self.embedding = embedding
+        self.reward_range = reward_range
+        self.usage = Usage(n_actions, [0] * horizon, [0] * horizon)
+        self.plan: tuple[Decision, ...] | None = None
+        self.value: float | None = None  # last estimate of V* at the root
+        self.incumbent: Actions = ()  # best actions known so far, as far as they are known
+        self._pending: tuple[Request, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        return self.plan is not None
+
+    def ask(self) -> tuple[Request, ...]:
+        """What to run next; empty when done. Asking twice asks for the same."""
+        return self._pending
+
+    def tell(self, readings: Sequence[Readings]) -> None:
+        """The readings of every request of the last `ask`, in its order."""
+        answers = self.check(readings)
+        for request in self._pending:
+            self.usage.episodes += request.count
+            self.usage.steps += request.count * steps_of(request.actions, self.horizon)
+        self._pending = ()
+        self._advance(answers)
+
+    def check(self, readings: Sequence[Readings]) -> list[Answer]:
+        """What `tell` would take in; an error for readings that it would refuse."""
+        if len(readings) != len(self._pending):
+            raise InputError(
+                "every request needs its readings",
+                got=f"{len(readings)} answers to {len(self._pending)} requests",
+                remedy="Answer all that ask() returned, in the same order.",
+            )
+        # All are read before any is used: a bad answer is refused and nothing is lost.
+        return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
+
+    def status(self) -> dict[str, str]:
+        """How far it is, for people who watch: short texts by name."""
+        return {
+            "nodes": str(self.usage.nodes),
+            "episodes": f"{self.usage.episodes:.3g}",
+            "incumbent": shorten(self.incumbent, 12) or "-",
+        }
+
+    @abstractmethod
+    def _advance(self, answers: list[Answer] | None) -> None:
+        """Take the answers in, and set what is pending."""
+
+    def _read(self, request: Request, answer: Readings) -> Answer:
+        if answer.actions != request.actions or answer.count != request.count:
+            raise InputError(
+                "readings must come from the actions and the count that were asked for",
+                got=f"{answer.count} episodes of {answer.actions}",
+                remedy=f"Run {request.actions} exactly {request.count} times.",
+            )
+        try:
+            digests = self.embedding.read(answer, request.observations)
+            rewards = {h: self._reward(answer, h) for h in request.rewards}
+        except LookupError as error:
+            raise InputError(
+                "readings must hold every time step that was asked for",
+                got=f"nothing for step {error} of {request.actions}",
+                remedy=f"Read the observations of steps {[*request.observations]} and the rewards "
+                f"of steps {[*request.rewards]}.",
+            ) from error
+        counts = {d.count for d in (*digests.values(), *rewards.values())}
+        if counts - {request.count}:
+            raise InputError(
+                "every time step must be read in every episode",
+                got=f"readings of {sorted(counts)} episodes among {request.count}",
+                remedy="Return all episodes at every step, or ask for fewer.",
+            )
+        return Answer(digests, rewards, answer)
+
+    def _reward(self, answer: Readings, step: int) -> RewardMoments:
+        low, high = self.reward_range
+        least, most = answer.reward_range(step)
+        if not (low <= least <= most <= high and math.isfinite(least + most)):
+            got = f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}"
+            raise bad_reward(self.reward_range, got)
+        return answer.reward(step)
+
+
+def bad_reward(reward_range: tuple[float, float], got: str) -> InputError:
+    """What to say of a reward that cannot be."""
+    low, high = reward_range
+    return InputError(
+        f"rewards must lie in [{low:g}, {high:g}] and be finite",
+        got=got,
+        remedy="Repair the reward, or pass reward_range=(low, high) to learn with the "
+        "system's true range (--reward-range LOW HIGH on the command line).",
+    )

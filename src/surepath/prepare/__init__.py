@@ -1,0 +1,1 @@
+"""All that is chosen and checked before the first request."""

@@ -1,0 +1,311 @@
+"""What is regressed on: the only thing in which the settings of the paper differ.
+
+An embedding turns readings into a *point* for each node, and says which regression takes such
+points. Finite-dimensional features, kernels and futures of several steps are all embeddings; the
+recursion is the same for all of them.
+
+A future of K steps is a window: the observations along each of the A^(K-1) continuations of a node,
+stacked. Given the actions the steps of an episode are independent, so the expected tensor product
+of a window is the tensor product of its nodes' means:
+
+    z_K(node) = x(node) (x) stack over actions a of z_(K-1)(node a),      z_1(node) = x(node),
+    <z_K(u), z_K(v)> = k(u, v) * sum over a of <z_(K-1)(u a), z_(K-1)(v a)>.
+
+Windows of node means (the default) use each reading in every window it belongs to; joint windows
+average the tensor product over episodes, as the paper does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.errors import InputError
+from surepath.features import Features
+from surepath.features.kernels import Bag, Kernel, mean_gram_row
+from surepath.readings.ridge import DualRidge, Regression, Ridge
+from surepath.readings.trie import Node
+from surepath.system import Counts, Episodes, FloatArray, Moments, Readings, Sample
+from surepath.theory.schedule import Windows
+from surepath.validate import whole
+
+PRIMAL_LIMIT = 2000
+"""Windows of more dimensions are regressed through their Gram matrix."""
+
+COVARIANCE_LIMIT = 64
+"""Features of more dimensions have only the variance of each of them recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """The mean feature of some observations, kept as their sum: pooling adds exactly."""
+
+    count: int
+    total: FloatArray  # [d]
+
+    @classmethod
+    def of(cls, count: int, mean: FloatArray) -> Average:
+        return cls(count, count * mean)
+
+    @property
+    def value(self) -> FloatArray:
+        return self.total / self.count
+
+    def merge(self, other: Average) -> Average:
+        return Average(self.count + other.count, self.total + other.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Features by their number, sum and second moments: the mean, and the noise around it."""
+
+    count: int
+    total: FloatArray  # [d]
+    squares: FloatArray  # sum of f f' [d, d], or its diagonal [d] where it would be too large
+
+    @property
+    def value(self) -> FloatArray:
+        return self.total / self.count
+
+    def merge(self, other: Cloud) -> Cloud:
+        return Cloud(
+            self.count + other.count, self.total + other.total, self.squares + other.squares
+        )
+
+
+Digest: TypeAlias = Average | Cloud | Bag
+"""What the observations of a node come down to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A node's digest with the windows of its children: the embedding of a future, unmultiplied."""
+
+    digest: Digest
+    children: tuple[Window, ...] = ()
+
+
+class Embedding(ABC):
+    """From readings to the points of the regression."""
+
+    statistics: tuple[type, ...] = ()  # sufficient statistics it can be computed from
+
+    def __init__(self, n_actions: int, future: int) -> None:
+        self.n_actions = n_actions
+        self.future = whole("future", future, least=1)  # K
+
+    def steps(self, level: int) -> range:
+        """The time steps an episode that ends at this level is read at."""
+        return range(max(0, level - self.future + 1), level + 1)
+
+    @abstractmethod
+    def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
+        """Digests of the readings, by the level of the node each belongs to."""
+
+    def point(self, node: Node) -> Any:
+        """The embedding of the node's future, from the digests of its window as first used."""
+        return self._window(node, self.future)
+
+    def _window(self, node: Node, length: int) -> Window:
+        children = range(self.n_actions) if length > 1 else ()
+        return Window(
+            node.settle(), tuple(self._window(node.child(a), length - 1) for a in children)
+        )
+
+    @abstractmethod
+    def regression(self, ridge: float) -> Regression:
+        """An empty regression for the points of one level."""
+
+
+class VectorEmbedding(Embedding):
+    """Finite-dimensional features (Algorithms 1 and 2), and windows of their means."""
+
+    def __init__(self, features: Features, n_actions: int, future: int = 1) -> None:
+        super().__init__(n_actions, future)
+        self.features = features
+        self.statistics = features.statistics
+        self.dimension = features.dimension**future * n_actions ** (future - 1)
+
+    def digest(self, sample: Sample) -> Average | Cloud:
+        return Average.of(_size(sample), self.features.mean(sample))
+
+    def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
+        digests: dict[int, Digest] = {}
+        for step in steps:
+            digest = self.digest(answer.observation(step))
+            _check_mean(digest.value, self.features.dimension, answer, step)
+            digests[step] = digest
+        return digests
+
+    def point(self, node: Node) -> Any:
+        return self.vector(node) if self.dimension <= PRIMAL_LIMIT else super().point(node)
+
+    def vector(self, node: Node) -> FloatArray:
+        """The point as one vector, however long."""
+        return flatten(self._window(node, self.future))
+
+    def regression(self, ridge: float) -> Regression:
+        if self.dimension <= PRIMAL_LIMIT:
+            return Ridge(self.dimension, self.n_actions, ridge)
+        return DualRidge(window_gram(_inner_products), self.n_actions, ridge)
+
+
+class CloudEmbedding(VectorEmbedding):
+    """Finite-dimensional features with their noise: for learners that ask what is the same."""
+
+    def digest(self, sample: Sample) -> Cloud:
+        if isinstance(sample, Moments):
+            mean = self.features.mean(sample)
+            squares = sample.scatter + sample.count * np.outer(mean, mean)
+            return self._cloud(sample.count, sample.count * mean, squares)
+        if isinstance(sample, Counts):
+            rows = self.features.rows(np.arange(len(sample.counts)))
+            weighted = sample.counts[:, None] * rows
+            return self._cloud(sample.count, weighted.sum(axis=0), rows.T @ weighted)
+        rows = self.features.rows(sample)
+        return self._cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+    def _cloud(self, count: int, total: FloatArray, squares: FloatArray) -> Cloud:
+        small = len(total) <= COVARIANCE_LIMIT
+        return Cloud(count, total, squares if small else np.diag(squares).copy())
+
+
+class JointEmbedding(Embedding):
+    """The paper's windows: the tensor product of K features, averaged over episodes."""
+
+    def __init__(self, features: Features, n_actions: int, future: int) -> None:
+        super().__init__(n_actions, future)
+        self.features = features
+        self.dimension = features.dimension**future * n_actions ** (future - 1)
+        whole("the dimension of joint windows", self.dimension, least=1, most=PRIMAL_LIMIT)
+
+    def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
+        """The window that ends with the episode, where it has its full length."""
+        if len(steps) < self.future:
+            return {}
+        if not isinstance(answer, Episodes):
+            raise InputError(
+                "joint windows need single episodes",
+                got=type(answer).__name__,
+                remedy='Use windows="product", or a system that draws single episodes.',
+            )
+        factors = [self.features.rows(answer.observations[:, step]) for step in steps]
+        product = reduce(_row_products, factors)
+        return {steps[-1]: Average(answer.count, product.sum(axis=0))}
+
+    def point(self, node: Node) -> FloatArray:
+        ends = node.window(self.future - 1, self.n_actions)[-1]
+        return np.concatenate([end.settle().value for end in ends])
+
+    def regression(self, ridge: float) -> Regression:
+        return Ridge(self.dimension, self.n_actions, ridge)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMap:
+    """A kernel, and how observations are turned into the vectors it takes."""
+
+    kernel: Kernel
+    view: Callable[[NDArray[Any]], FloatArray]  # observations [n, ...] to vectors [n, p]
+
+
+class KernelEmbedding(Embedding):
+    """Kernel mean embeddings (Algorithms 3 and 4); products of them for longer futures."""
+
+    def __init__(self, kernel: KernelMap, n_actions: int, future: int = 1) -> None:
+        super().__init__(n_actions, future)
+        self.kernel = kernel.kernel
+        self.view = kernel.view
+        self.statistics = (Counts,)
+
+    def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
+        return {step: self.digest(answer.observation(step)) for step in steps}
+
+    def digest(self, sample: Sample) -> Bag:
+        if isinstance(sample, np.ndarray):
+            return Bag.of(self.view(sample))
+        bag = Bag.of(sample)
+        return replace(bag, values=self.view(bag.values))
+
+    def regression(self, ridge: float) -> Regression:
+        def rows(bag: Any, others: Sequence[Any]) -> FloatArray:
+            return mean_gram_row(self.kernel, bag, others)
+
+        return DualRidge(window_gram(rows), self.n_actions, ridge)
+
+
+def embed(
+    features: Features | KernelMap, n_actions: int, future: int, windows: Windows
+) -> Embedding:
+    """The embedding for these features and this future."""
+    joint = windows == "joint" and future > 1
+    if isinstance(features, KernelMap):
+        if joint:
+            raise InputError(
+                "kernels take windows as products of mean embeddings",
+                got='windows="joint"',
+                remedy='Use windows="product", or finite-dimensional features.',
+            )
+        return KernelEmbedding(features, n_actions, future)
+    if joint:
+        return JointEmbedding(features, n_actions, future)
+    return VectorEmbedding(features, n_actions, future)
+
+
+class GramRow(Protocol):
+    def __call__(self, digest: Digest, others: Sequence[Digest], /) -> FloatArray: ...
+
+
+class WindowGram(Protocol):
+    def __call__(self, point: Window, others: Sequence[Window], /) -> FloatArray: ...
+
+
+def window_gram(rows: GramRow) -> WindowGram:
+    """Inner products of windows, by the product rule."""
+
+    def gram(point: Window, others: Sequence[Window]) -> FloatArray:
+        base = rows(point.digest, [other.digest for other in others])
+        if not point.children:
+            return base
+        below = [
+            gram(child, [other.children[a] for other in others])
+            for a, child in enumerate(point.children)
+        ]
+        return base * np.sum(below, axis=0)
+
+    return gram
+
+
+def flatten(window: Window) -> FloatArray:
+    """The stacked tensor product as one vector."""
+    own = cast(Average, window.digest).value
+    if not window.children:
+        return own
+    return np.outer(own, np.concatenate([flatten(child) for child in window.children])).ravel()
+
+
+def _inner_products(digest: Any, others: Sequence[Any]) -> FloatArray:
+    return np.array([other.value for other in others]) @ digest.value
+
+
+def _row_products(left: FloatArray, right: FloatArray) -> FloatArray:
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+def _size(sample: Sample) -> int:
+    return len(sample) if isinstance(sample, np.ndarray) else sample.count
+
+
+def _check_mean(mean: FloatArray, dimension: int, answer: Readings, step: int) -> None:
+    if mean.shape != (dimension,) or not np.isfinite(mean).all():
+        raise InputError(
+            f"the mean feature must be {dimension} finite numbers",
+            got=f"{mean} at step {step} of {answer.actions}",
+            remedy="Check the observations that the system returns.",
+        )

@@ -1,0 +1,168 @@
+"""What a run returns: the plan, how sure it is, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surepath.errors import InputError, MissingExtraError
+from surepath.inference.judgement import Terms
+from surepath.inference.states import Shape
+from surepath.results.certificate import SCHEMA, Certificate, Level
+from surepath.results.usage import Usage
+from surepath.system import Actions
+from surepath.theory.schedule import Bounds, Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    actions: Actions  # the plan, one action a level
+    value: float  # estimate of its expected return; NaN before the first one
+    interval: tuple[float, float]  # holds the optimal value whenever the certificate's event does
+    certificate: Certificate
+    usage: Usage
+    record: list[dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    # the readings by prefix, of adaptive runs: what `verify` checks the certificate against
+
+    @property
+    def certified(self) -> bool:
+        return self.certificate.certified
+
+    @property
+    def episodes(self) -> int:
+        return self.usage.episodes
+
+    @property
+    def steps(self) -> int:
+        return self.usage.steps
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "actions": list(self.actions),
+            "value": self.value,
+            "interval": list(self.interval),
+            "certified": self.certified,
+            "episodes": self.episodes,
+            "steps": self.steps,
+            "usage": asdict(self.usage),
+            "certificate": self.certificate.to_dict(),
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Strict JSON: numbers that JSON does not have (NaN, infinity) are written as null."""
+        return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
+
+    def saved(self) -> dict[str, Any]:
+        """The result with its readings, as strict JSON has it."""
+        return _finite({**self.to_dict(), "record": self.record})
+
+    def save(self, path: str | Path) -> None:
+        """Write the result with its readings as JSON; `surepath.load` reads it back."""
+        text = json.dumps(self.saved(), indent=1, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row a level: action, estimates, width, margin, coverage, samples, expansions."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "table", "to_dataframe") from error
+        rows = [
+            {
+                "level": level.level,
+                "action": level.action,
+                **{f"q{a}": q for a, q in enumerate(level.estimates)},
+                "width": level.width,
+                "margin": level.margin,
+                "coverage": level.coverage,
+                "samples": level.samples,
+                "expansions": self.usage.expansions[level.level],
+            }
+            for level in self.certificate.levels
+        ]
+        return pandas.DataFrame(rows)
+
+    def plot(self) -> Figure:
+        """The evidence per level as a figure: estimates, margins and where the cost went."""
+        from surepath.results.plot import plot_result
+
+        return plot_result(self.certificate, self.usage)
+
+
+def load(path: str | Path) -> Result:
+    """A result that `Result.save` wrote."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        data = json.loads(text, parse_constant=_no_constant)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise InputError(
+            f"{path} is not a saved result",
+            got=str(error),
+            remedy="Give a file that result.save(path) wrote.",
+        ) from error
+    if not isinstance(data, dict) or data.get("schema") not in (1, SCHEMA):  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+        raise InputError(
+            f"{path} does not hold a result of schema {SCHEMA} or older",
+            got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+            remedy="Give a file that result.save(path) of this version wrote.",
+        )
+    return result_of(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
+
+
+def _no_constant(name: str) -> None:
+    """NaN and infinity are not JSON, and never written."""
+    raise ValueError(f"{name} is not a number")
+
+
+def result_of(data: dict[str, Any]) -> Result:
+    """The result that was saved as this."""
+    certificate: dict[str, Any] = {**data["certificate"], "schema": SCHEMA}
+    for name in ("assumptions", "notes", "doubts"):
+        certificate[name] = tuple(certificate.get(name, ()))
+    if certificate["schedule"] is not None:
+        certificate["schedule"] = Schedule(**certificate["schedule"])
+    if certificate.get("terms") is not None:  # schema 1 had fixed schedules only
+        certificate["terms"] = _terms(certificate["terms"])
+    if certificate["bounds"] is not None:
+        certificate["bounds"] = Bounds(**certificate["bounds"])
+    certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
+    low, high = data["interval"]
+    return Result(
+        actions=tuple(data["actions"]),
+        value=math.nan if data["value"] is None else data["value"],
+        interval=(-math.inf if low is None else low, math.inf if high is None else high),
+        certificate=Certificate(**certificate),
+        usage=Usage(**data["usage"]),
+        record=data.get("record"),
+    )
+
+
+def _terms(data: dict[str, Any]) -> Terms:
+    low, high = data["reward_range"]
+    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+    fields: dict[str, Any] = {**data, "shape": Shape(**data["shape"]), "reward_range": bounds}
+    return Terms(**fields)
+
+
+def _level(data: dict[str, Any]) -> Level:
+    infinite = {name: math.inf for name in ("width", "margin") if data[name] is None}
+    fields: dict[str, Any] = {**data, **infinite, "estimates": tuple(data["estimates"])}
+    return Level(**fields)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
+    return value

@@ -1,0 +1,176 @@
+"""Check a certificate against the readings it came from, without the learner."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepath.errors import InputError
+from surepath.inference.judgement import Judgement, Terms, judge
+from surepath.inference.states import Automaton, Shape
+from surepath.journal.database import Journal, is_journal
+from surepath.readings.record import trie_of, walk
+from surepath.readings.trie import Node
+from surepath.results.adaptive import conclude, interval, remarks
+from surepath.results.certificate import Certificate
+from surepath.results.recount import reread
+from surepath.results.result import Result, load, result_of
+from surepath.system import FloatArray
+from surepath.validate import between
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What the recorded readings say of a certificate."""
+
+    agrees: bool
+    differences: tuple[str, ...]  # between what the file claims and what its readings show
+    certificate: Certificate  # derived again
+
+    @property
+    def certified(self) -> bool:
+        """Whether the file claims a certificate and its readings carry it."""
+        return self.agrees and self.certificate.certified
+
+
+def verify(path: str | Path) -> Verification:
+    """Derive the certificate of a result again from its recorded readings.
+
+    Of a journal, the readings themselves are first derived again from the episodes.
+    """
+    if not is_journal(path):
+        return _verified(load(path), path)
+    with Journal(path) as journal:
+        said = journal.get("result")
+        if said is None:
+            raise InputError(
+                f"the run of {path} has not ended",
+                got=f"{journal.count()[0]} episodes and no result",
+                remedy=f"Go on with it first: surepath resume {path}",
+            )
+        result = result_of(said)
+        found = _verified(result, path)
+        differences = found.differences + reread(journal, result)
+    return replace(found, agrees=not differences, differences=differences)
+
+
+def _verified(result: Result, path: str | Path) -> Verification:
+    claimed = result.certificate
+    if claimed.terms is None or result.record is None:
+        raise InputError(
+            f"{path} holds no readings to check its certificate against",
+            got=f"a result of the schedule {claimed.schedule.name!r}"
+            if claimed.schedule
+            else "a result saved without its readings",
+            remedy="Only adaptive runs record their readings; save one with result.save(path).",
+        )
+    _check(claimed.terms, result.record)
+    root = trie_of(result.record)
+    judged = judge(root, claimed.terms, result.actions)
+    if isinstance(judged, Automaton):
+        judged = None
+    # What single episodes said is not in the pooled readings: doubts from there are kept.
+    derived = conclude(
+        judged,
+        claimed.terms,
+        episodes=result.episodes,
+        doubts=claimed.doubts,
+        notes=tuple(note for note in claimed.notes if note not in remarks(judged, claimed.terms)),
+    )
+    differences = (
+        _differences(claimed, derived) + _counts(root, claimed.terms.shape) + _cost(root, result)
+    )
+    if judged is not None:
+        differences += _beside(judged, result)
+    return Verification(not differences, differences, derived)
+
+
+def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
+    """Where plan, value or interval are not what the readings show."""
+    found: list[str] = []
+    plan = judged.plan.actions
+    if plan != result.actions[: len(plan)]:
+        found.append(f"the readings make {plan} the plan")
+    if math.isfinite(judged.value) and judged.value != result.value:
+        found.append(f"the file says value {result.value}, its readings show {judged.value}")
+    terms = result.certificate.terms
+    if terms is not None and not result.certificate.doubts:
+        shown = interval(judged, result.actions, terms)
+        if shown != result.interval:
+            found.append(f"the file says interval {result.interval}, its readings show {shown}")
+    return tuple(found)
+
+
+def _cost(root: Node, result: Result) -> tuple[str, ...]:
+    """Where the cost is not what the readings show: every episode reads the start."""
+    steps = sum(node.count for node in walk(root))
+    episodes = result.episodes - result.usage.pilot_episodes
+    shown = (
+        ("episodes", episodes, root.count),
+        ("steps", result.steps - result.usage.pilot_steps, steps),
+    )
+    return tuple(
+        f"the file says {claimed} {name}, its readings show {read}"
+        for name, claimed, read in shown
+        if claimed != read
+    )
+
+
+def _counts(root: Node, shape: Shape) -> tuple[str, ...]:
+    """Where the numbers of readings do not add up."""
+    found: list[str] = []
+    for node in walk(root):
+        last = node.level == shape.horizon
+        passed = sum(child.rewards.count for child in node.children.values())
+        adds_up = passed <= node.count or last
+        if node.parent is not None and not last:
+            adds_up &= node.rewards.count == node.count
+        if shape.symbols and node.digest is not None:
+            counts: FloatArray = node.digest.total
+            adds_up &= bool(counts.sum() == node.count and np.all(counts >= 0))
+        if not adds_up:
+            found.append(f"the numbers of readings at {node.prefix} do not add up")
+    return tuple(found)
+
+
+def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse terms that no run could have had, and readings that no system could have given."""
+    between("delta", terms.delta, 0, 1)
+    for name, value in (("gap", terms.gap), ("norm", terms.norm), ("radius", terms.radius)):
+        if value is not None:
+            between(name, value, 0, math.inf)
+    low, high = terms.reward_range
+    if math.isfinite(high - low) and not math.isclose(terms.reward_noise, (high - low) / 2):
+        raise _damaged("the noise of rewards must be half their range", terms.reward_noise)
+    between("reward_noise", terms.reward_noise, 0, math.inf, closed=(True, False))
+    seen = set[tuple[int, ...]]()
+    for entry in record:
+        prefix = tuple(entry["prefix"])
+        count, total, scatter = entry["rewards"]
+        actions = all(action in range(terms.shape.n_actions) for action in prefix)
+        if prefix in seen or not actions or len(prefix) > terms.shape.horizon:
+            raise _damaged("every prefix must be a sequence of the system's actions", prefix)
+        mean = total / count if count else max(low, min(high, 0.0))
+        slack = 1e-9 * max(1.0, abs(mean))
+        if not (scatter >= 0 and low - slack <= mean <= high + slack):
+            raise _damaged(f"rewards lie between {low:g} and {high:g}", (prefix, total, scatter))
+        seen.add(prefix)
+
+
+def _damaged(what: str, got: object) -> InputError:
+    return InputError(what, got=repr(got), remedy="Use the file as it was saved.")
+
+
+def _differences(claimed: Certificate, derived: Certificate) -> tuple[str, ...]:
+    ours, theirs = (json.loads(json.dumps(c.to_dict())) for c in (derived, claimed))
+    return tuple(
+        f"{name}: the file says {theirs[name]!r}, its readings show {ours[name]!r}"
+        for name in ours
+        if ours[name] != theirs[name]
+    )

@@ -1,0 +1,310 @@
+"""Judgements: when a question is settled, and that nothing is overlooked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surepath
+from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
+from surepath.builtin_problems import Problem
+from surepath.inference.judgement import Judgement, Terms, judge
+from surepath.inference.states import Automaton, Shape
+from surepath.inference.widths import Calibrated, Proved
+from surepath.readings.embedding import Cloud
+from surepath.readings.trie import Node
+from surepath.system import Actions, RewardMoments
+
+MANY = 10**6
+TWO_LEVELS = Shape(2, 2, 2, symbols=True)
+HEADS, TAILS = symbols(9 * MANY, MANY), symbols(MANY, 9 * MANY)
+Entries = dict[Actions, tuple[Cloud | None, RewardMoments | None]]
+
+
+def terms_of(shape: Shape = TWO_LEVELS, **options: Any) -> Terms:
+    fields = {
+        "guarantee": "calibrated",
+        "delta": 0.05,
+        "gap": None,
+        "resolution": 0.1,
+        "reward_range": (0.0, 1.0),
+    }
+    return Terms(shape, **{**fields, **options})
+
+
+def terms_for(problem: Problem, **options: Any) -> Terms:
+    return terms_of(shape_of(problem), **options)
+
+
+def judged(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
+    found = judge(root, terms, keep)
+    assert isinstance(found, Judgement)
+    return found
+
+
+def two_levels(leaves: dict[Actions, RewardMoments]) -> Node:
+    """Two hidden states that are told apart for certain; only the last rewards differ."""
+    entries: Entries = {
+        (): (HEADS, None),
+        (0,): (HEADS, coins(MANY, 0.5)),
+        (1,): (TAILS, coins(MANY, 0.5)),
+    }
+    return written_trie({**entries, **{prefix: (None, r) for prefix, r in leaves.items()}})
+
+
+def losses(found: Judgement, terms: Terms) -> list[tuple[float, float]]:
+    """Margin and width of every path that is not the plan."""
+    ours = set(enumerate(found.plan.edges))
+    layers = found.machine.layers
+    pairs = []
+    for path in paths_from(found.machine, 0, 0):
+        theirs = set(enumerate(path))
+        if theirs != ours:
+            margin = sum(layers[h].mean[e] for h, e in ours)
+            margin -= sum(layers[h].mean[e] for h, e in theirs)
+            spread = sum(found.spreads[h][e] for h, e in ours ^ theirs)
+            pairs.append((float(margin), float(terms.widths().width(np.array(spread)))))
+    return pairs
+
+
+# ---------------------------------------------------------------- when a question is settled
+
+GRID = list(product(np.linspace(-0.3, 0.5, 17), np.linspace(0.0, 0.6, 13)))
+
+
+def test_with_a_gap_the_loss_has_to_stay_below_it() -> None:
+    terms = terms_of(gap=0.2)
+    for margin, width in GRID:
+        settled = terms.excess(np.array(margin), np.array(width)) < 0
+        assert settled == (width - margin < 0.2)
+
+
+def test_without_a_gap_a_lead_is_certain_or_known_to_the_resolution() -> None:
+    terms = terms_of(resolution=0.17)
+    for margin, width in GRID:
+        settled = terms.excess(np.array(margin), np.array(width)) < 0
+        leads, known = margin > width, width < min(0.17, 0.17 + margin)
+        assert settled == (leads or known)
+        if settled:  # and then no more than the resolution can be lost
+            assert width - margin < 0.17
+
+
+@pytest.mark.parametrize("gap", [None, 0.2])
+def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> None:
+    terms = terms_of(gap=gap)
+    for margin, width in GRID:
+        excess = float(terms.excess(np.array(margin), np.array(width)))
+        if excess >= 0 and width > excess:
+            narrower = np.array(width - excess)
+            assert terms.excess(np.array(margin), narrower) == pytest.approx(0, abs=1e-12)
+
+
+def test_terms_name_their_widths() -> None:
+    shape = Shape(5, 3, 2, symbols=True)
+    found = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0).widths()
+    assert found == Calibrated(0.2, (-1.0, 3.0), 2.0, horizon=5, ways=10)
+    terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
+    assert terms.widths() == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
+
+
+# ---------------------------------------------------------------- what is judged
+
+
+def test_while_an_edge_is_not_read_there_is_only_a_machine() -> None:
+    leaves = {(0, 0): coins(9, 0.5), (0, 1): coins(9, 0.5), (1, 0): coins(9, 0.5)}
+    assert isinstance(judge(two_levels(leaves), terms_of()), Automaton)
+    assert isinstance(judge(Node(), terms_of()), Automaton)
+    assert isinstance(judge(two_levels({**leaves, (1, 1): coins(1, 1.0)}), terms_of()), Judgement)
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+def test_exact_readings_settle_everything(guarantee: str) -> None:
+    for seed in range(5):
+        problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
+        root = read_trie(problem, 10**9, np.random.default_rng(seed))
+        found = judged(root, terms_for(problem, guarantee=guarantee, norm=problem.norm))
+        assert found.settled
+        assert found.plan.actions == problem.optimum[0]
+        assert found.value == pytest.approx(problem.optimum[1], abs=1e-3)
+        assert found.width < 0.01
+        assert found.loss < 0
+        assert found.weakest in found.rivals
+        assert found.weakest is not None
+        assert found.weakest.excess == max(rival.excess for rival in found.rivals)
+
+
+def test_few_readings_settle_nothing() -> None:
+    for seed in range(5):
+        problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
+        found = judge(read_trie(problem, 3, np.random.default_rng(seed)), terms_for(problem))
+        assert isinstance(found, Judgement)
+        assert not found.settled
+        assert found.open
+        assert all(rival.excess >= 0 for rival in found.open)
+        assert found.loss > 0
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+def test_the_loss_covers_every_other_path(guarantee: str) -> None:
+    """Whatever the plan is compared with, it can fall short by no more than what is said."""
+    for seed, count in product(range(8), (3, 10, 30, 100)):
+        problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
+        terms = terms_for(problem, guarantee=guarantee, norm=problem.norm, gap=0.1)
+        found = judged(read_trie(problem, count, np.random.default_rng(seed)), terms)
+        assert max(width - margin for margin, width in losses(found, terms)) <= found.loss + 1e-9
+
+
+def narrow(mean: float, width: float, terms: Terms) -> RewardMoments:
+    """Rewards whose mean alone has this half-width."""
+    widths = terms.widths()
+    layer = judged(two_levels(dict.fromkeys(product(range(2), repeat=2), coins(9, 0.5))), terms)
+    for scatter in np.geomspace(1e-3, 1e6, 4000):
+        layer.machine.layers[1].count[:] = 1000.0
+        layer.machine.layers[1].scatter[:] = scatter
+        if widths.width(widths.spreads(layer.machine)[1])[0, 0] >= width:
+            return RewardMoments(1000, mean, float(scatter))
+    raise AssertionError(width)
+
+
+@pytest.mark.parametrize(
+    ("tie", "lead"),
+    [
+        pytest.param((0.001, 0.05), (0.05, 0.045), id="wider"),
+        pytest.param((0.001, 0.04), (0.05, 0.0455), id="narrower"),
+    ],
+)
+def test_a_tie_is_not_hidden_by_a_lead_beside_it(
+    tie: tuple[float, float], lead: tuple[float, float]
+) -> None:
+    """Two paths that leave the plan alike: one is equal to it, the other is worse for certain.
+
+    Both are settled, the second by less; the plan can still lose to the first.
+    """
+    terms = terms_of()
+    found = judged(
+        two_levels(
+            {
+                (0, 0): coins(10**9, 0.8),
+                (0, 1): coins(10**9, 0.1),
+                (1, 0): narrow(0.8 - tie[0], tie[1], terms),
+                (1, 1): narrow(0.8 - lead[0], lead[1], terms),
+            }
+        ),
+        terms,
+    )
+    assert found.plan.actions == (0, 0)
+    assert found.settled
+    assert found.loss >= max(width - margin for margin, width in losses(found, terms)) - 1e-9
+
+
+@pytest.mark.parametrize("count", [3, 8, 30])
+def test_a_judgement_is_a_function_of_readings_and_terms(count: int) -> None:
+    """Pooled, whichever plan was the last one does not matter: whoever judges again finds it."""
+    for seed in range(8):
+        problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
+        root = read_trie(problem, count, np.random.default_rng(seed))
+        plain = judged(root, terms_for(problem))
+        for keep in (plain.plan.actions, (1, 1, 1)):
+            again = judged(root, terms_for(problem), keep)
+            assert again.plan.actions == plain.plan.actions
+            assert again.value == plain.value
+            assert again.loss == plain.loss
+            assert again.doubts == plain.doubts
+
+
+# ---------------------------------------------------------------- what is in doubt
+
+
+def three_ends(seen: Cloud, pays: RewardMoments, low: float = 0.0) -> tuple[Node, Terms]:
+    """Action 0 and 2 lead to one state for certain; what action 1 leads to was `seen`."""
+    leaves = {
+        prefix: (None, coins(MANY, 0.9 if prefix[1] else 0.1))
+        for prefix in product(range(3), repeat=2)
+    }
+    root = written_trie(
+        {
+            (): (HEADS, None),
+            (0,): (HEADS, coins(MANY, 0.9)),
+            (1,): (seen, pays),
+            (2,): (HEADS, coins(MANY, 0.1)),
+            **leaves,
+        }
+    )
+    return root, terms_of(Shape(2, 3, 2, symbols=True), reward_range=(low, 1.0))
+
+
+def test_an_end_is_in_doubt_while_it_may_be_another_state() -> None:
+    """Three readings do not tell whether it is the same; where it could matter, that is asked."""
+    found = judged(*three_ends(symbols(2, 1), coins(MANY, 0.85)))
+    assert [(doubt.level, doubt.edge) for doubt in found.doubts] == [(0, (0, 1))]
+    assert found.doubts[0].read == (0, 1)  # it is read least
+    assert found.doubts[0].count == 3
+    assert not found.settled
+    assert not judged(*three_ends(HEADS, coins(MANY, 0.85))).doubts
+
+
+def test_an_end_that_cannot_matter_is_in_no_doubt() -> None:
+    """Even with all that can be earned from there on it would not beat the plan."""
+    poor = RewardMoments(MANY, -1.0, float(MANY))
+    assert not judged(*three_ends(symbols(2, 1), poor, low=-5.0)).doubts
+
+
+@pytest.mark.parametrize(("pays", "matters"), [(0.9, True), (0.0, False)])
+def test_what_was_collected_on_the_way_decides_whether_it_matters(
+    pays: float, matters: bool
+) -> None:
+    """The same end, hardly seen, after a first action that pays well or nothing."""
+    leaves = {
+        prefix: (None, coins(MANY, 0.9 if prefix[2] else 0.1))
+        for prefix in product(range(2), repeat=3)
+    }
+    root = written_trie(
+        {
+            (): (HEADS, None),
+            (0,): (HEADS, coins(MANY, 0.9)),
+            (1,): (TAILS, coins(MANY, pays)),
+            (0, 0): (HEADS, coins(MANY, 0.9)),
+            (0, 1): (HEADS, coins(MANY, 0.1)),
+            (1, 0): (HEADS, coins(MANY, 0.1)),
+            (1, 1): (symbols(2, 1), coins(MANY, 0.85)),
+            **leaves,
+        }
+    )
+    found = judged(root, terms_of(Shape(3, 2, 2, symbols=True)))
+    assert found.plan.actions == (0, 0, 1)
+    assert [doubt.level for doubt in found.doubts] == [1] * matters
+
+
+def test_without_pooling_nothing_rests_on_identifications() -> None:
+    root, terms = three_ends(symbols(2, 1), coins(MANY, 0.85))
+    found = judged(root, replace(terms, guarantee="proved", norm=1.0))
+    assert not found.doubts
+    assert not found.settled  # what a wrong one would cost is in the width instead
+
+
+def test_without_pooling_the_plan_stands_for_itself() -> None:
+    for seed in range(8):
+        problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
+        root = read_trie(problem, 30, np.random.default_rng(seed))
+        terms = terms_for(problem, guarantee="proved", norm=problem.norm)
+        found = judged(root, terms)
+        if found.stands:
+            for level, (state, _) in enumerate(found.plan.edges):
+                (node,) = found.machine.layers[level].members[state]
+                assert node.prefix == found.plan.actions[:level]
+        assert math.isfinite(found.loss)
+
+
+def test_a_prediction_is_never_taken_for_a_tie() -> None:
+    """Its width is at least the resolution, so that only a lead beyond that settles it."""
+    terms, spreads = terms_of(resolution=0.17), np.array([0.0, 1e-12, 0.04, math.inf])
+    widths = np.sqrt(terms.doubtful(spreads))
+    assert widths[0] == 0  # was read, not predicted
+    assert (widths[1:] >= 0.17).all()
+    assert not (terms.excess(np.zeros(3), widths[1:]) < 0).any()
+    assert np.array_equal(terms_of(gap=0.2).doubtful(spreads), spreads)

@@ -1,0 +1,302 @@
+"""Same law or not: the odds against direct integration, and how they grow with the readings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, special, stats
+
+from surepath.inference.same_law import SCALES, Symbols, Vectors, symbol_samples, vector_samples
+from surepath.readings.embedding import Cloud
+
+SEEDS = st.integers(0, 2**32 - 1)
+COUNTS = st.lists(st.integers(0, 500), min_size=3, max_size=3)
+SURE = 1e-6  # probability with which a statistical threshold below may be missed by a sound law
+
+
+def odds(one: list[float] | np.ndarray, other: list[float] | np.ndarray) -> float:
+    """Of two samples of counts read at one node."""
+    return float(Symbols().log_odds(np.array([one], dtype=float), np.array([other], dtype=float)))
+
+
+def cloud(rows: np.ndarray) -> Cloud:
+    return Cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+
+def compared(groups: list[np.ndarray], one: int = 0, other: int = 1) -> float:
+    """Log-odds of two groups of readings, with the noise that all of them show."""
+    samples = vector_samples([[cloud(rows)] for rows in groups], groups[0].shape[1])
+    return float(Vectors().log_odds(samples[one], samples[other]))
+
+
+# ---------------------------------------------------------------- discrete observations
+
+
+def beta_mean(heads: int, tails: int) -> float:
+    """Integral of p^heads (1 - p)^tails against Beta(1/2, 1/2); p = sin^2(t) removes its poles."""
+    return integrate.quad(
+        lambda t: 2 / math.pi * math.sin(t) ** (2 * heads) * math.cos(t) ** (2 * tails),
+        0,
+        math.pi / 2,
+        epsabs=0,
+        epsrel=1e-10,
+        limit=200,
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [((0, 1), (1, 0)), ((3, 1), (2, 5)), ((10, 0), (0, 10)), ((7, 7), (8, 6)), ((40, 2), (35, 4))],
+)
+def test_two_symbols_against_integration(one: tuple[int, int], other: tuple[int, int]) -> None:
+    same = beta_mean(one[0] + other[0], one[1] + other[1])
+    different = beta_mean(*one) * beta_mean(*other)
+    assert odds(list(one), list(other)) == pytest.approx(math.log(same / different), abs=1e-8)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(one=COUNTS, other=COUNTS, third=COUNTS)
+def test_laws_of_the_odds(one: list[int], other: list[int], third: list[int]) -> None:
+    a, b, c = np.array(one), np.array(other), np.array(third)
+    assert odds(a, b) == pytest.approx(odds(b, a), abs=1e-9)
+    assert odds(a, np.zeros(3)) == pytest.approx(0, abs=1e-9)
+    # Pooling in any order says the same: the three together against the three apart.
+    assert odds(a, b) + odds(a + b, c) == pytest.approx(odds(b, c) + odds(a, b + c), abs=1e-8)
+    # Names of symbols do not matter.
+    assert odds(a[::-1], b[::-1]) == pytest.approx(odds(a, b), abs=1e-9)
+
+
+def test_positions_of_a_window_add_up() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(30, size=(2, 4, 3)).astype(float)
+    parts = [odds(x, y) for x, y in zip(one, other, strict=True)]
+    assert Symbols().log_odds(one, other) == pytest.approx(sum(parts))
+    many = rng.integers(30, size=(5, 4, 3)).astype(float)
+    assert Symbols().log_odds(many, other).tolist() == [
+        pytest.approx(float(Symbols().log_odds(row, other))) for row in many
+    ]
+
+
+def expected_lean(n: int, dimension: int) -> float:
+    """What two samples of n from one law give on average, to first order.
+
+    Laplace's method with the Jeffreys prior: a log marginal is the largest log likelihood, minus
+    (D - 1)/2 ln(n / 2 pi), plus ln(Gamma(D/2) / pi^(D/2)); twice the loss of likelihood by one law
+    for both is chi-square with D - 1 degrees of freedom.
+    """
+    freedom = dimension - 1
+    constant = dimension / 2 * math.log(math.pi) - special.gammaln(dimension / 2)
+    return freedom / 2 * (math.log(n / 2 / (2 * math.pi)) - 1) + constant
+
+
+@pytest.mark.parametrize("law", [(0.3, 0.7), (0.2, 0.5, 0.3), (0.1, 0.2, 0.3, 0.4)])
+def test_equal_laws_are_believed_more_and_more(law: tuple[float, ...]) -> None:
+    rng, streams = np.random.default_rng(1), 1000
+    means = []
+    for n in (10**3, 10**5, 10**7):
+        pairs = rng.multinomial(n, law, size=(2, streams, 1)).astype(float)
+        found = Symbols().log_odds(*pairs)
+        # chi-square / 2 has variance (D - 1) / 2.
+        error = stats.norm.isf(SURE) * math.sqrt((len(law) - 1) / 2 / streams)
+        assert abs(found.mean() - expected_lean(n, len(law))) < error + 10 / n
+        means.append(found.mean())
+    assert 0 < means[0] < means[1] < means[2]
+
+
+def test_noise_seldom_speaks_for_a_new_state() -> None:
+    """Odds below 0 take a chi-square beyond twice the lean: its exact tail bounds their number."""
+    rng, n, streams = np.random.default_rng(2), 10_000, 4000
+    pairs = rng.multinomial(n, [0.4, 0.35, 0.25], size=(2, streams, 1)).astype(float)
+    wrong = int((Symbols().log_odds(*pairs) < 0).sum())
+    tail = stats.chi2.sf(2 * (expected_lean(n, 3) + 1), df=2)
+    assert tail < 0.001
+    assert wrong <= stats.binom.isf(SURE, streams, 1.1 * tail)
+
+
+@pytest.mark.parametrize(("p", "q"), [([0.3, 0.7], [0.4, 0.6]), ([0.2, 0.5, 0.3], [0.4, 0.3, 0.3])])
+def test_different_laws_are_refuted_in_proportion(
+    p: tuple[float, ...], q: tuple[float, ...]
+) -> None:
+    """Per reading the odds tend to minus twice the Jensen-Shannon divergence."""
+    rng = np.random.default_rng(3)
+    a, b = np.array(p), np.array(q)
+    middle = (a + b) / 2
+    rate = float((a * np.log(a / middle) + b * np.log(b / middle)).sum())
+    scores = [np.log(a / middle), np.log(b / middle)]
+    spread = math.sqrt(sum(law @ s**2 - (law @ s) ** 2 for law, s in zip((a, b), scores)))  # noqa: B905
+    for n in (10**3, 10**4, 10**5, 10**6):
+        one, other = (rng.multinomial(n, law).astype(float) for law in (a, b))
+        error = stats.norm.isf(SURE) * spread / math.sqrt(n) + (len(p) * math.log(n) + 20) / n
+        assert abs(odds(one, other) / n + rate) < error
+    assert odds(one, other) < -1000
+
+
+# ---------------------------------------------------------------- real features
+
+
+def normal(x: float, variance: float) -> float:
+    return math.exp(-(x**2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
+def integrated(x: float, n: int, y: float, m: int, noise: float) -> float:
+    """Log-odds by integrating over both means: one of them anywhere, their difference by scales."""
+
+    def likelihood(difference: float) -> float:
+        # The common mean, anywhere with the same density, integrated out numerically.
+        reach = 12 * math.sqrt(noise / min(n, m)) + abs(x - y) + abs(difference)
+        return integrate.quad(
+            lambda mu: normal(x - mu, noise / n) * normal(y - mu - difference, noise / m),
+            x - reach,
+            x + reach,
+            points=[x, y - difference],
+            epsabs=0,
+            epsrel=1e-9,
+            limit=200,
+        )[0]
+
+    # Given the difference, x - y is normal around it: the second integral in its own scale.
+    width = math.sqrt(noise * (1 / n + 1 / m))
+    different = sum(
+        integrate.quad(
+            lambda d, scale=scale: normal(d, scale * noise) * likelihood(d),
+            y - x - 10 * width,
+            y - x + 10 * width,
+            epsabs=0,
+            epsrel=1e-7,
+            limit=200,
+        )[0]
+        for scale in SCALES
+    ) / len(SCALES)
+    return math.log(likelihood(0.0) / different)
+
+
+@pytest.mark.parametrize(
+    ("x", "n", "y", "m", "noise"),
+    [
+        (0.2, 3, 0.4, 5, 1.0),
+        (0.0, 10, 1.5, 4, 0.7),
+        (5.0, 40, 5.1, 60, 2.0),
+        (-1.0, 1, 1.0, 1, 0.2),
+    ],
+)
+def test_one_dimension_against_integration(
+    x: float, n: int, y: float, m: int, noise: float
+) -> None:
+    unit = math.sqrt(noise)
+    found = Vectors().log_odds(np.array([[n, n * x / unit]]), np.array([[m, m * y / unit]]))
+    assert float(found) == pytest.approx(integrated(x, n, y, m, noise), abs=1e-5)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(seed=SEEDS, d=st.integers(1, 4), n=st.integers(1, 1000), m=st.integers(1, 1000))
+def test_laws_of_the_odds_of_vectors(seed: int, d: int, n: int, m: int) -> None:
+    rng, compare = np.random.default_rng(seed), Vectors()
+    one, other = (np.column_stack([np.full(2, k), k * rng.normal(size=(2, d))]) for k in (n, m))
+    forth, back = compare.log_odds(one, other), compare.log_odds(other, one)
+    assert float(forth) == pytest.approx(float(back), rel=1e-9, abs=1e-9)
+    assert float(compare.log_odds(one, np.zeros_like(one))) == pytest.approx(0, abs=1e-12)
+    equal = m / n * one
+    assert float(compare.log_odds(one, equal)) >= 0
+    assert float(compare.log_odds(one, equal)) >= float(forth)
+
+
+def rows_of(rng: np.random.Generator, d: int, n: int) -> list[np.ndarray]:
+    """Readings of three places that share a noise which is not round."""
+    mix = rng.normal(size=(d, d)) + 2 * np.eye(d)
+    return [rng.normal(size=d) + rng.normal(size=(n, d)) @ mix.T for _ in range(3)]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_estimated_noise_is_whitened(d: int) -> None:
+    """Units of single features never matter; turning them matters less, the more is read."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        few = rows_of(rng, d, 12)
+        units = 10 ** rng.uniform(-1, 1, size=d)
+        # Down to a billionth of the largest variance, which counts as none.
+        assert compared([rows * units for rows in few]) == pytest.approx(compared(few), rel=1e-4)
+        many = rows_of(rng, d, 20_000)
+        turn = rng.normal(size=(d, d)) + 2 * np.eye(d)
+        # The diagonal counts as d more readings: off by d of 60 000, times its condition.
+        tolerance = 10 * d / 60_000 * np.linalg.cond(turn) ** 2
+        assert compared([rows @ turn.T for rows in many]) == pytest.approx(
+            compared(many), rel=tolerance
+        )
+
+
+def test_units_never_matter_however_different() -> None:
+    """A feature in nanometres beside one in metres counts like any other."""
+    few = rows_of(np.random.default_rng(0), 2, 12)
+    assert compared([rows * [1.0, 1e-9] for rows in few]) == pytest.approx(compared(few), rel=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e3, 1e5])
+def test_where_the_origin_lies_does_not_matter(offset: float) -> None:
+    for seed in range(10):
+        groups = rows_of(np.random.default_rng(seed), 3, 200)
+        moved = compared([rows + offset for rows in groups])
+        assert moved == pytest.approx(compared(groups), rel=1e-3)
+
+
+def test_equal_means_are_believed_more_and_more_and_different_ones_refuted() -> None:
+    """The odds of one scale s lean by d/2 ln(1 + s n/2), less at most half a chi-square."""
+    rng, d, streams = np.random.default_rng(5), 3, 1000
+    compare, means = Vectors(), []
+    for n in (10**2, 10**4, 10**6):
+        means_of = rng.normal(size=(2, streams, 1, d)) / math.sqrt(n)
+        pairs = [np.concatenate([np.full((streams, 1, 1), n), n * x], axis=2) for x in means_of]
+        found = compare.log_odds(*pairs)
+        lean = [d / 2 * math.log(1 + scale * n / 2) for scale in SCALES]
+        # "Different" is a mixture: its density lies between its largest part and their mean.
+        error = stats.norm.isf(SURE) * math.sqrt(d / 2 / streams)
+        assert (
+            min(lean) - d / 2 - error <= found.mean() <= min(lean) + math.log(len(SCALES)) + error
+        )
+        means.append(found.mean())
+    assert 0 < means[0] < means[1] < means[2]
+    for n in (10**2, 10**4, 10**6):
+        one = np.concatenate([[n], np.zeros(d)])[None]
+        other = np.concatenate([[n], n * np.array([1.0, 0, 0])])[None]
+        # Exact means one noise apart: n/2 of them, halved, less what scales and lean give back.
+        assert -n / 4 <= float(compare.log_odds(one, other)) <= -n / 4 + 2 * d * math.log(n) + 20
+
+
+def test_readings_without_noise_are_told_apart() -> None:
+    """A sensor that always shows the same: what is equal is the same, all else is not."""
+    places = [np.tile(x, (8, 1)) for x in ([0.25, 0.5], [0.75, -0.25], [0.25, 0.5])]
+    assert compared(places, 0, 2) > 0
+    assert compared(places, 0, 1) < -100
+    zeros = [np.zeros((8, 2)), np.ones((8, 2)), np.zeros((8, 2))]
+    assert compared(zeros, 0, 2) > 0
+    assert compared(zeros, 0, 1) < -100
+    assert compared([zeros[0]] * 2) > 0
+
+
+def test_a_position_nobody_read_says_nothing() -> None:
+    """Windows of several looks are read by and by: what was read counts, what was not does not."""
+    groups = rows_of(np.random.default_rng(0), 2, 50)
+    clouds = [cloud(rows) for rows in groups]
+    for windows in (
+        [[c, None] for c in clouds],
+        [[clouds[0], None], [clouds[1], clouds[2]], [clouds[2], None]],
+    ):
+        samples = vector_samples(windows, 2)
+        found = float(Vectors().log_odds(samples[0], samples[1]))
+        assert found == pytest.approx(compared(groups))
+    counts = [np.array([3.0, 4.0]), np.array([5.0, 1.0])]
+    read = [Cloud(int(c.sum()), c, np.diag(c)) for c in counts]
+    pair = symbol_samples([[read[0], None], [read[1], read[0]]], 2)
+    assert float(Symbols().log_odds(*pair)) == pytest.approx(odds(*counts))
+
+
+def test_rounding_of_features_without_noise_tells_nothing_apart() -> None:
+    """Of two features without noise one differs in its last digit, the other does differ."""
+    means = [np.array([0.1, 0.0]), np.array([np.nextafter(0.1, 1), 1.0])]
+    windows = [[Cloud(4, 4 * mean, 4 * np.outer(mean, mean))] for mean in means]
+    apart = np.ptp(vector_samples(windows, 2)[:, 0, 1:], axis=0)
+    assert apart.min() < 1e-6
+    assert apart.max() > 1e3

@@ -1,0 +1,225 @@
+"""Machines against the hidden states they are to find, with readings as good as exact."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surepath
+from machines import coins, follow, read_trie, shape_of, symbols, written_trie
+from surepath.builtin_problems import Problem
+from surepath.inference.states import UNKNOWN, Automaton, Shape, derive
+from surepath.readings.trie import Node
+
+EXACT = 10**9  # readings of every sequence: whatever differs is told apart
+
+PROBLEMS: list[tuple[str, dict[str, Any]]] = [
+    ("tabular", {"horizon": 4, "states": 3, "actions": 3, "observations": 4}),
+    ("tabular", {"horizon": 7, "states": 5, "actions": 2, "observations": 5}),
+    ("gaussian", {"horizon": 5, "states": 4, "actions": 2, "dimension": 4}),
+    ("lock", {"horizon": 5, "actions": 3}),
+]
+
+
+def build(name: str, options: dict[str, Any], seed: int) -> tuple[Any, Node]:
+    problem: Any = surepath.make(name, seed=seed, **options)
+    return problem, read_trie(problem, EXACT, np.random.default_rng([1, seed]))
+
+
+def hidden(problem: Problem, node: Node) -> int:
+    return int(problem.path(node.prefix)[node.level])
+
+
+def assert_same(one: Automaton, other: Automaton) -> None:
+    for a, b in zip(one.layers, other.layers, strict=True):
+        assert a.prefixes == b.prefixes
+        assert [[n.prefix for n in nodes] for nodes in a.members] == [
+            [n.prefix for n in nodes] for nodes in b.members
+        ]
+        for name in ("count", "mean", "scatter", "target"):
+            assert np.array_equal(getattr(a, name), getattr(b, name)), name
+
+
+# ---------------------------------------------------------------- the hidden states
+
+
+@pytest.mark.parametrize(("name", "options"), PROBLEMS)
+@pytest.mark.parametrize("seed", range(4))
+def test_states_are_the_reachable_ones(name: str, options: dict[str, Any], seed: int) -> None:
+    """As many as there are, each with all its prefixes, and moved as the hidden state moves."""
+    problem, root = build(name, options, seed)
+    machine = derive(root, shape_of(problem))
+    names = list[list[int]]()  # the hidden state behind each state of the machine, by level
+    for level, layer in enumerate(machine.layers):
+        found = [{hidden(problem, node) for node in nodes} for nodes in layer.members]
+        assert all(len(states) == 1 for states in found)
+        names.append([states.pop() for states in found])
+        assert sorted(names[-1]) == problem.reachable[level].tolist()
+        prefixes = [node.prefix for nodes in layer.members for node in nodes]
+        assert sorted(prefixes) == sorted(product(range(problem.n_actions), repeat=level))
+    for level, layer in enumerate(machine.layers[:-1]):
+        moved = problem.dynamics.transitions[level, names[level]]
+        assert np.array_equal(np.array(names[level + 1])[layer.target], moved)
+    assert (machine.layers[-1].target == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("count", [3, 40, EXACT])
+def test_edges_pool_every_reading_of_theirs(count: int) -> None:
+    """Rewards are those of all nodes of a state, whichever prefix paid them."""
+    problem = surepath.make("tabular", horizon=4, actions=3, seed=5)
+    root = read_trie(problem, count, np.random.default_rng(0))
+    for layer in derive(root, shape_of(problem)).layers:
+        for state, nodes in enumerate(layer.members):
+            for action in range(problem.n_actions):
+                tallies = [node.children[action].rewards for node in nodes]
+                n, total = sum(t.count for t in tallies), sum(t.total for t in tallies)
+                assert layer.count[state, action] == n
+                assert layer.mean[state, action] == pytest.approx(total / n)
+                # What lies between the nodes is scatter as well.
+                parts = [t.scatter + t.count * (t.mean - total / n) ** 2 for t in tallies]
+                assert layer.scatter[state, action] == pytest.approx(sum(parts))
+
+
+@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("count", [3, 40, EXACT])
+def test_deriving_again_gives_the_same_machine(pool: bool, count: int) -> None:
+    for seed in range(5):
+        problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
+        root = read_trie(problem, count, np.random.default_rng(seed))
+        shape, keep = shape_of(problem), (0, 1, 2, 0)
+        first = derive(root, shape, pool=pool, keep=keep)
+        assert_same(first, derive(root, shape, pool=pool, keep=keep))
+
+
+@pytest.mark.parametrize("count", [3, 40, EXACT])
+def test_prefixes_lead_to_their_states(count: int) -> None:
+    for seed in range(5):
+        problem = surepath.make("gaussian", horizon=4, seed=seed)
+        machine = derive(read_trie(problem, count, np.random.default_rng(seed)), shape_of(problem))
+        for level, layer in enumerate(machine.layers[1:], start=1):
+            for state, prefix in enumerate(layer.prefixes):
+                last, action = follow(machine, prefix)[-1]
+                assert machine.layers[level - 1].target[last, action] == state
+
+
+def test_what_was_not_tried_is_unknown() -> None:
+    problem = surepath.make("tabular", horizon=3, actions=2, seed=1)
+    root = read_trie(problem, EXACT, np.random.default_rng(0), [(0, 1), (0, 0, 1)])
+    first, second, third = derive(root, shape_of(problem)).layers
+    assert first.target.tolist() == [[0, UNKNOWN]]
+    assert first.count.tolist() == [[2 * EXACT, 0]]
+    assert first.expanded.tolist() == [False]
+    assert second.expanded.tolist() == [True]
+    assert third.count.sum() == EXACT
+    empty = derive(Node(), shape_of(problem))
+    assert [len(layer.members) for layer in empty.layers] == [1, 0, 0]
+    assert empty.edges == 2
+
+
+def test_mean_features_of_the_states() -> None:
+    """They are what values are predicted from: the embeddings, up to the noise of the readings."""
+    problem, root = build("tabular", PROBLEMS[0][1], 2)
+    machine = derive(root, shape_of(problem))
+    assert machine.layers[0].points is None
+    for level, layer in enumerate(machine.layers[1:], start=1):
+        states = [hidden(problem, nodes[0]) for nodes in layer.members]
+        assert layer.points == pytest.approx(problem.embeddings[level, states], abs=1e-3)
+
+
+# ---------------------------------------------------------------- futures of several looks
+
+
+def test_two_looks_tell_apart_what_one_does_not() -> None:
+    for seed in range(5):
+        problem: Any = surepath.make("overcomplete", horizon=5, seed=seed)
+        root = read_trie(problem, EXACT, np.random.default_rng(seed))
+        machine = derive(root, shape_of(problem, future=2))
+        for level in range(problem.horizon - 1):
+            found = [{hidden(problem, n) for n in nodes} for nodes in machine.layers[level].members]
+            assert all(len(states) == 1 for states in found)
+            assert len(found) == len(problem.reachable[level])
+
+
+@pytest.mark.parametrize("future", [2, 3, 4])
+def test_levels_without_a_full_window_never_merge(future: int) -> None:
+    """Every edge into one of the last future - 1 levels has an end of its own."""
+    problem = surepath.make("tabular", horizon=4, states=2, actions=2, observations=3, seed=3)
+    machine = derive(
+        read_trie(problem, EXACT, np.random.default_rng(0)), shape_of(problem, future=future)
+    )
+    sizes = [len(layer.members) for layer in machine.layers]
+    for level in range(1, 4):
+        if level + future > problem.horizon:
+            assert sizes[level] == 2 * sizes[level - 1]
+            assert sorted(machine.layers[level - 1].target.ravel()) == [*range(sizes[level])]
+        else:
+            assert sizes[level] <= 2
+
+
+def test_windows_that_are_read_in_part_are_compared_by_what_was_read() -> None:
+    """Two looks ahead; below one of the ends nobody has taken action 1."""
+    problem: Any = surepath.make("tabular", horizon=4, states=2, actions=2, observations=3, seed=3)
+    every = [p for p in product(range(2), repeat=3) if p[:2] != (0, 1)]
+    machine = derive(
+        read_trie(problem, EXACT, np.random.default_rng(0), every), shape_of(problem, future=2)
+    )
+    found = [{hidden(problem, n) for n in nodes} for nodes in machine.layers[1].members]
+    assert all(len(states) == 1 for states in found)
+    assert len(found) == len(problem.reachable[1])
+
+
+# ---------------------------------------------------------------- nodes that stand for states
+
+
+@pytest.mark.parametrize(("name", "options"), PROBLEMS)
+def test_without_pooling_one_node_stands_for_each_state(name: str, options: dict[str, Any]) -> None:
+    problem, root = build(name, options, 1)
+    machine = derive(root, shape_of(problem), pool=False)
+    for level, layer in enumerate(machine.layers):
+        assert [len(nodes) for nodes in layer.members] == [1] * len(problem.reachable[level])
+        for state, (node,) in enumerate(layer.members):
+            assert layer.prefixes[state] == node.prefix
+            counts = [node.children[a].rewards.count for a in range(problem.n_actions)]
+            assert layer.count[state].tolist() == counts
+
+
+@pytest.mark.parametrize("count", [3, 40, EXACT])
+def test_nodes_that_are_kept_stand_for_themselves(count: int) -> None:
+    """Whatever the noise: each node of the kept path is the one its state is judged by."""
+    for seed in range(8):
+        problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
+        rng = np.random.default_rng(seed)
+        root = read_trie(problem, count, rng)
+        keep = tuple(rng.integers(3, size=4).tolist())
+        machine = derive(root, shape_of(problem), pool=False, keep=keep)
+        for level, (state, _) in enumerate(follow(machine, keep)):
+            assert machine.layers[level].prefixes[state] == keep[:level]
+            assert [n.prefix for n in machine.layers[level].members[state]] == [keep[:level]]
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def test_the_evidence_for_each_end() -> None:
+    """Log-odds of its state against the others and against one of its own."""
+    far, near = symbols(900, 100), symbols(100, 900)
+    root = written_trie(
+        {
+            (): (symbols(1000, 1000), None),
+            (0,): (far, coins(1000, 0.5)),
+            (1,): (far, coins(1000, 0.5)),
+            (2,): (near, coins(1000, 0.5)),
+        }
+    )
+    sorting = derive(root, Shape(2, 3, 2, symbols=True)).layers[0].sorting
+    assert sorting is not None
+    assert sorting.labels[0] == sorting.labels[1] != sorting.labels[2]
+    own = sorting.labels
+    assert np.isinf(sorting.against[range(3), own]).all()
+    assert np.isinf(sorting.against[2, -1])  # nothing of its state is left to leave
+    assert 0 < sorting.against[0, -1] < 10
+    others = [sorting.against[i, 1 - own[i]] for i in range(3)]
+    assert min(others) > 300

@@ -1,0 +1,514 @@
+"""The journal: what goes in comes out, all of it or nothing, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import surepath
+from flaky import Walk, content
+from places import ASSETS
+from surepath.errors import JournalError
+from surepath.journal import database as module
+from surepath.journal.database import APPLICATION, SCHEMA, Fault, Journal, Row, is_journal
+from surepath.results.verify import verify
+from surepath.system import Counts, Episodes, Moments, RewardMoments, Summary
+
+ASSET = ASSETS / "journal_schema_1.db"
+CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
+
+
+def row(batch: int = 0, request: int = 0, first: int = 0, count: int = 2, fill: float = 0.5) -> Row:
+    episodes = Episodes((0, 1), np.full((count, 3), 1), np.full((count, 2), fill))
+    return Row(batch, request, first, episodes)
+
+
+def same(mine: Any, theirs: Any) -> bool:
+    return (
+        mine.dtype == theirs.dtype
+        and mine.shape == theirs.shape
+        and mine.tobytes() == theirs.tobytes()
+    )
+
+
+def kept(rows: list[Row]) -> list[Row]:
+    """The rows after a round trip through their encoding."""
+    return [module._row(module._encode(each)) for each in rows]
+
+
+# ---------------------------------------------------------------- round trips
+
+DTYPES = [
+    "?",
+    "i1",
+    "u1",
+    "<i2",
+    ">i4",
+    "<i8",
+    "<u8",
+    "<f2",
+    "<f4",
+    ">f8",
+    "<c16",
+    "<U3",
+    "S2",
+    "<M8[ms]",
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (1, 2, 0), (0, 3, 2), (2, 1, 2, 2)])
+def test_arrays_of_every_type_and_shape_come_back(dtype: str, shape: tuple[int, ...]) -> None:
+    values = np.arange(np.prod(shape)).reshape(shape).astype("i8").astype(dtype)
+    readings = Episodes((0, 1), values, np.zeros((shape[0], 2)))
+    (found,) = kept([Row(1, 2, 3, readings)])
+    assert (found.batch, found.request, found.first) == (1, 2, 3)
+    assert isinstance(found.readings, Episodes)
+    assert same(found.readings.observations, values)
+    assert found.readings.observations.flags.writeable
+
+
+@given(
+    observations=hnp.arrays(
+        st.one_of(hnp.floating_dtypes(), hnp.integer_dtypes(), hnp.boolean_dtypes()),
+        hnp.array_shapes(min_dims=2, max_dims=4, min_side=0, max_side=4),
+    ),
+    actions=st.lists(st.integers(0, 9), max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_arrays_round_trip(observations: Any, actions: list[int]) -> None:
+    shape = (len(observations), len(actions))
+    rewards = np.linspace(0, 1, shape[0] * shape[1]).reshape(shape)
+    readings = Episodes(tuple(actions), observations, rewards)
+    (found,) = kept([Row(0, 0, 0, readings)])
+    assert isinstance(found.readings, Episodes)
+    assert found.readings.actions == tuple(actions)
+    assert same(found.readings.observations, observations)
+    assert same(found.readings.rewards, readings.rewards)
+
+
+@pytest.mark.parametrize("order", ["F", "swapped", "strided"])
+def test_the_order_in_memory_does_not_matter(order: str) -> None:
+    base = np.arange(24.0).reshape(2, 3, 4)
+    values = {
+        "F": np.asfortranarray(base),
+        "swapped": np.ascontiguousarray(base.swapaxes(0, 1)).swapaxes(0, 1),
+        "strided": np.repeat(base, 2, axis=2)[..., ::2],
+    }[order]
+    (found,) = kept([Row(0, 0, 0, Episodes((0, 1), values, np.zeros((2, 2))))])
+    assert isinstance(found.readings, Episodes)
+    assert np.array_equal(found.readings.observations, base)
+
+
+SUMMARIES = [
+    Summary((0, 1), 5, {0: Counts(np.array([2, 3])), 1: Counts(np.array([5, 0]))},
+            {0: RewardMoments(5, 0.2, 0.1), 1: RewardMoments(5, 1 / 3, 0.0)}),
+    Summary((1,), 2**62, {0: Moments(2**62, np.array([0.1, -1e300]), np.diag([1.0, 5e-324]))}, {}),
+    Summary((), 3, {}, {}),
+    Summary((), 0, {0: Counts(np.zeros(0, dtype=np.int64))}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("summary", SUMMARIES)
+def test_summaries_come_back(summary: Summary) -> None:
+    (found,) = kept([Row(0, 0, 0, summary)])
+    assert isinstance(found.readings, Summary)
+    assert found.readings.count == summary.count
+    assert found.readings.actions == summary.actions
+    assert found.readings.rewards == summary.rewards
+    assert repr(found.readings.observations) == repr(summary.observations)
+
+
+def test_rows_come_back_in_the_order_of_the_run(tmp_path: Path) -> None:
+    places = [(1, 0, 0), (0, 1, 2), (0, 1, 0), (2**33, 0, 0), (0, 0, 0)]
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+        journal.add([row(*place) for place in places], [Fault(0, 0, 3, 1, "E: é\n")])
+        assert [(r.batch, r.request, r.first) for r in journal.rows()] == sorted(places)
+        assert [(r.request, r.first) for r in journal.batch(0)] == [(0, 0), (1, 0), (1, 2)]
+        assert journal.count() == (10, 1)
+
+
+def test_counts_beyond_the_integers_of_the_file_add_up(tmp_path: Path) -> None:
+    rows = [Row(0, i, 0, Summary((0,), 2**62, {}, {})) for i in range(4)]
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+        journal.add(rows)
+        assert journal.count() == (2**64, 0)
+
+
+def test_values_come_back(tmp_path: Path) -> None:
+    value = {"a": [1, 0.1, None, True, "x"], "b": {}}
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+        journal.put("value", value)
+        journal.put("value", {**value, "n": np.int64(3), "f": np.float32(0.5), "v": np.arange(2)})
+        assert journal.get("value") == {**value, "n": 3, "f": 0.5, "v": [0, 1]}
+        assert journal.get("nothing") is None
+        assert journal.configuration == CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    "bad", [np.array([[None, 1]], dtype=object), np.zeros((1, 2), dtype=[("a", "f8")])]
+)
+def test_what_is_no_number_is_refused(bad: Any, tmp_path: Path) -> None:
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+        with pytest.raises(JournalError, match="arrays of numbers"):
+            journal.add([row(), Row(0, 1, 0, Episodes((0,), bad, np.zeros((1, 1))))])
+        assert journal.count() == (0, 0)
+
+
+def test_an_identity_that_is_no_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="set"):
+        Journal(tmp_path / "a.db", {"system": {1, 2}})
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    first = surepath.learn(Walk(), journal=path, seed=np.int64(3), budget=10)  # pyright: ignore[reportArgumentType]
+    assert surepath.learn(Walk(), journal=path, seed=3, budget=10) == first
+
+
+# ---------------------------------------------------------------- all or nothing
+
+
+def test_rows_are_recorded_together_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Journal(path, CONFIGURATION) as journal:
+        journal.add([row(0)])
+        with pytest.raises(JournalError):
+            journal.add([row(1), row(2), row(0)])  # the last is there already
+        assert [r.batch for r in journal.rows()] == [0]
+        journal.add([row(1)])
+    with Journal(path) as journal:
+        assert [r.batch for r in journal.rows()] == [0, 1]
+
+
+def test_an_error_inside_a_transaction_undoes_it(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+
+        def interrupted() -> None:
+            with journal._transaction():
+                journal._set("key", 1)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert journal.get("key") is None
+        journal.put("key", 2)
+        assert journal.get("key") == 2
+
+
+def test_a_result_of_less_than_all_is_none(tmp_path: Path) -> None:
+    """A run that went on after its budget ended has no result until it ends again."""
+    path = tmp_path / "a.db"
+    with Journal(path, CONFIGURATION) as journal:
+        journal.add([row(0)])
+        journal.put("result", {"value": 1})
+        journal.add([])
+        assert journal.get("result") == {"value": 1}
+        journal.add([row(1)])
+        assert journal.get("result") is None
+
+
+# ---------------------------------------------------------------- one at a time
+
+
+def hold(path: Path, pipe: Connection) -> None:
+    with Journal(path, CONFIGURATION) as journal:
+        number = 0
+        while True:
+            journal.add([row(number)])
+            pipe.send(number)
+            number += 1
+
+
+def holder(path: Path) -> tuple[Any, Connection]:
+    """A process that writes row after row, and says which are on the disk."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["surepath"])
+    mine, theirs = context.Pipe()
+    process = context.Process(target=hold, args=(path, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    assert mine.recv() == 0
+    return process, mine
+
+
+def test_nothing_that_was_recorded_is_lost_when_the_writer_is_killed(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    for attempt in range(5):
+        path = tmp_path / f"{attempt}.db"
+        process, pipe = holder(path)
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        process.join()
+        last = 0
+        try:
+            while True:
+                last = pipe.recv()
+        except (EOFError, OSError):
+            pipe.close()
+        with Journal(path) as journal:
+            batches = [r.batch for r in journal.rows()]
+        assert batches == list(range(len(batches)))
+        assert len(batches) > last
+
+
+def test_another_process_is_kept_out_until_the_first_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    process, pipe = holder(path)
+    for configuration in (CONFIGURATION, None):
+        with pytest.raises(JournalError, match="another process has this journal open") as refused:
+            Journal(path, configuration)
+        assert "wait for it to end" in str(refused.value)
+    process.kill()
+    process.join()
+    pipe.close()
+    with Journal(path, CONFIGURATION) as journal:
+        assert journal.count()[0] >= 2
+        with pytest.raises(JournalError, match="another process"):  # also in the same process
+            Journal(path)
+    with Journal(path) as first, Journal(path) as second:  # readers do not mind each other
+        assert first.count() == second.count()
+        with pytest.raises(JournalError, match="another process"):
+            Journal(path, CONFIGURATION).put("key", 1)
+
+
+# ---------------------------------------------------------------- only reading
+
+
+def test_without_a_configuration_it_only_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with pytest.raises(JournalError, match="no such journal"):
+        Journal(path)
+    assert not path.exists()
+    with Journal(path, CONFIGURATION) as journal:
+        journal.add([row()])
+    path.chmod(0o444)
+    before = path.read_bytes()
+    with Journal(path) as journal:
+        assert journal.count() == (2, 0)
+        with pytest.raises(JournalError, match="cannot be written"):
+            journal.add([row(1)])
+        with pytest.raises(JournalError, match="cannot be written"):
+            journal.put("key", 1)
+    assert path.read_bytes() == before
+
+
+def read_as_nobody(path: Path, pipe: Connection) -> None:
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    try:
+        with Journal(path) as journal:
+            pipe.send(journal.count())
+    except JournalError as error:
+        pipe.send(str(error))
+
+
+def test_a_journal_in_a_folder_of_others_can_be_read() -> None:
+    with tempfile.TemporaryDirectory() as name:  # those of pytest are closed to others
+        check_read_there(Path(name))
+
+
+def check_read_there(folder: Path) -> None:
+    with Journal(folder / "a.db", CONFIGURATION) as journal:
+        journal.add([row()])
+    folder.chmod(0o555)
+    context = multiprocessing.get_context("forkserver")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=read_as_nobody, args=(folder / "a.db", theirs))
+    process.start()
+    theirs.close()
+    assert mine.recv() == (2, 0)
+    process.join()
+    mine.close()
+    folder.chmod(0o755)
+
+
+def begin_and_die(path: Path, statements: int) -> None:
+    """Killed before the table of that number is made."""
+
+    class Dying(Journal):
+        def _set(self, key: str, value: Any) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    module._TABLES = ";\n".join(module._TABLES.split(";\n")[:statements])
+    Dying(path, CONFIGURATION)
+
+
+@pytest.mark.parametrize("statements", [1, 3])
+def test_a_run_that_was_killed_while_it_began_can_begin_again(
+    statements: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=begin_and_die, args=(path, statements))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    with pytest.raises(JournalError, match=r"not begun.*Nothing is recorded"):
+        Journal(path)
+    with Journal(path, CONFIGURATION) as journal:
+        journal.add([row()])
+    with Journal(path) as journal:
+        assert journal.count() == (2, 0)
+
+
+def test_names_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
+    for name in ("a b.db", "50%.db", "what?mode=memory.db", "é#1.db"):
+        with Journal(tmp_path / name, CONFIGURATION) as journal:
+            journal.add([row()])
+        assert (tmp_path / name).exists()
+        assert is_journal(tmp_path / name)
+        with Journal(str(tmp_path / name)) as journal:
+            assert journal.count() == (2, 0)
+
+
+# ---------------------------------------------------------------- damage
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sound") / "a.db"
+    surepath.learn(Walk(), journal=path)
+    return path
+
+
+def test_flipped_bytes_show_or_do_not_matter(sound: Path, tmp_path: Path) -> None:
+    """Wherever one byte changes: what is read is what was written, or it is refused."""
+    before, data = content(sound), sound.read_bytes()
+    refused = 0
+    for place in range(0, len(data), 211):
+        path = tmp_path / "flipped.db"
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
+        try:
+            found = content(path)
+        except JournalError:
+            refused += 1
+        else:
+            assert found == before, place
+    assert refused > 20
+
+
+def test_a_flipped_bit_of_a_row_is_named(sound: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    shutil.copy(sound, path)
+    with sqlite3.connect(path) as database:
+        (data,) = database.execute(
+            "SELECT arrays FROM readings WHERE batch = 1 AND request = 0"
+        ).fetchone()
+        changed = bytes([data[0] ^ 1]) + data[1:]
+        database.execute(
+            "UPDATE readings SET arrays = ? WHERE batch = 1 AND request = 0", (changed,)
+        )
+    database.close()
+    with pytest.raises(JournalError, match=r"the journal is damaged.*batch 1, request 0"):
+        Journal(path)
+
+
+def test_a_text_that_is_not_json_is_damage(sound: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    shutil.copy(sound, path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE meta SET value = '{' WHERE key = 'result'")
+    database.close()
+    with Journal(path) as journal, pytest.raises(JournalError, match="the result cannot be read"):
+        journal.get("result")
+    with pytest.raises(JournalError, match="damaged"):
+        verify(path)
+
+
+# ---------------------------------------------------------------- the schema
+
+
+def write_asset(path: Path) -> None:
+    """How the sample was made: `python -c "import test_journal as t; t.write_asset(t.ASSET)"`."""
+    path.unlink(missing_ok=True)
+    surepath.learn(
+        surepath.make("tabular", horizon=3, states=3, observations=4, seed=1), journal=path
+    )
+
+
+def test_a_journal_of_schema_1_is_read_replayed_and_verified(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    shutil.copy(ASSET, path)  # readers leave files beside it
+    assert verify(path).certified
+    with Journal(path) as journal:
+        recorded = journal.get("result")
+        assert journal.configuration["system"]["problem"] == "tabular"
+    before = content(path)
+    problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=1)
+
+    def nothing_new(*_: object) -> None:
+        raise AssertionError("everything is recorded")
+
+    problem.summarise = problem.rollout = nothing_new  # pyright: ignore[reportAttributeAccessIssue]
+    result = surepath.learn(problem, journal=path)
+    assert json.loads(json.dumps(result.saved())) == recorded
+    assert result.certified
+    assert content(path) == before
+    assert verify(path).certified
+
+
+def test_the_schema_is_what_is_written(sound: Path) -> None:
+    assert SCHEMA == 1, "a new schema needs a sample of its own; keep the old ones"
+    database = sqlite3.connect(sound)
+    assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+    assert database.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+    database.close()
+
+
+def on_database(change: str) -> Callable[[Path], None]:
+    def apply(path: Path) -> None:
+        database = sqlite3.connect(path)
+        database.execute(change)
+        database.commit()
+        database.close()
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (on_database(f"PRAGMA user_version = {SCHEMA + 1}"), "newer version.*Install that version"),
+        (on_database("PRAGMA application_id = 77"), "a database of something else"),
+    ],
+)
+def test_files_of_others_are_refused(
+    change: Callable[[Path], None], message: str, sound: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    shutil.copy(sound, path)
+    change(path)
+    for configuration in (None, CONFIGURATION):
+        with pytest.raises(JournalError, match=message):
+            Journal(path, configuration)
+
+
+def test_an_empty_database_is_no_journal_yet(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    on_database("PRAGMA user_version = 0")(path)
+    on_database("CREATE TABLE t (x)")(path)
+    on_database("DROP TABLE t")(path)
+    with pytest.raises(JournalError, match=r"not begun.*Nothing is recorded"):
+        Journal(path)
+    with Journal(path, CONFIGURATION) as journal:
+        journal.add([row()])
+    with Journal(path) as journal:
+        assert journal.count() == (2, 0)

@@ -1,0 +1,479 @@
+"""The adaptive learner from outside: what it asks, what it takes, and that it comes to an end."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surepath
+from machines import Raw, fan
+from surepath.api import learner_of
+from surepath.builtin_problems import Problem
+from surepath.errors import InputError
+from surepath.inference.judgement import Judgement, judge
+from surepath.learners.adaptive import FIRST, Adaptive
+from surepath.prepare.task import plan_task
+from surepath.readings.record import record_of
+from surepath.run.driver import drive
+from surepath.run.runner import Runner, summarises
+from surepath.run.work import perform, unit_of
+from surepath.system import Episodes, Readings, Request, Summary
+
+Answer = Callable[[Request, np.random.Generator], Readings]
+
+
+def small(seed: int, **options: Any) -> Problem:
+    sizes = {"horizon": 3, "states": 3, "observations": 4, "gap": 0.15}
+    return surepath.make("tabular", seed=seed, **{**sizes, **options})
+
+
+def learner_for(system: Any, *, seed: int = 0, **options: Any) -> Adaptive:
+    learner = learner_of(plan_task(system, seed=seed, **options), seed)
+    assert isinstance(learner, Adaptive)
+    return learner
+
+
+def play(learner: Adaptive, system: Any, seed: int, order: int = 1) -> list[tuple[Request, ...]]:
+    """Run to the end, answering each round in the given direction; all that was asked."""
+    asked = list[tuple[Request, ...]]()
+    whole = summarises(system, learner.embedding.statistics)
+    while requests := learner.ask():
+        assert requests == learner.ask()  # asking twice asks the same
+        places = list(enumerate(requests))[::order]
+        told = {
+            i: perform(system, unit_of(system, len(asked), i, request, seed, summary=whole)).done[
+                0
+            ][1]
+            for i, request in places
+        }
+        learner.tell([told[i] for i in range(len(requests))])
+        asked.append(requests)
+    return asked
+
+
+# ---------------------------------------------------------------- the same run
+
+
+@pytest.mark.parametrize("wrap", [lambda problem: problem, Raw], ids=["summaries", "episodes"])
+def test_same_seed_same_run(wrap: Callable[[Problem], Any]) -> None:
+    for seed in range(3):
+        system = wrap(small(seed))
+        first, again, backwards = (learner_for(system, seed=seed) for _ in range(3))
+        asked = play(first, system, seed)
+        assert play(again, system, seed) == asked
+        # Whoever answers first: what is told is the same.
+        assert play(backwards, system, seed, order=-1) == asked
+        for other in (again, backwards):
+            assert record_of(other.root) == record_of(first.root)
+            assert other.plan == first.plan
+            assert other.usage == first.usage
+            assert other.value == first.value
+
+
+def test_another_seed_reads_other_noise() -> None:
+    problem = small(1)
+    one, other = (surepath.learn(problem, seed=seed) for seed in (1, 2))
+    assert one.actions == other.actions
+    assert one.value != other.value
+    assert surepath.learn(problem, seed=1) == one
+
+
+def test_the_driver_is_just_asking_and_telling() -> None:
+    problem = small(2)
+    mine, theirs = learner_for(problem, seed=5), learner_for(problem, seed=5)
+    play(mine, problem, 5)
+    assert drive(theirs, Runner(problem, 5))
+    assert record_of(mine.root) == record_of(theirs.root)
+    assert mine.plan == theirs.plan
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+def test_requests_are_such_that_anyone_can_run_them() -> None:
+    for seed in range(3):
+        problem = small(seed, actions=3)
+        learner = learner_for(problem, seed=seed)
+        for requests in play(learner, problem, seed):
+            sequences = [request.actions for request in requests]
+            assert len(set(sequences)) == len(sequences)
+            for request in requests:
+                assert request.count >= 1
+                assert 1 <= len(request.actions) <= 3
+                assert set(request.actions) <= {0, 1, 2}
+                assert request.rewards == range(len(request.actions))
+                assert request.observations == range(min(len(request.actions) + 1, 3))
+
+
+def test_every_edge_is_read_before_anything_is_decided() -> None:
+    problem = small(1)
+    learner = learner_for(problem)
+    play(learner, problem, 0)
+    assert learner.judgement is not None
+    assert min(layer.count.min() for layer in learner.judgement.machine.layers) >= FIRST
+
+
+def test_what_it_ends_with_is_what_the_readings_say() -> None:
+    for seed in range(5):
+        problem = small(seed)
+        learner = learner_for(problem, seed=seed)
+        play(learner, problem, seed)
+        found = judge(learner.root, learner.terms, learner.incumbent)
+        assert isinstance(found, Judgement)
+        assert found.settled
+        assert found.plan.actions == learner.incumbent
+        assert learner.plan is not None
+        assert tuple(decision.action for decision in learner.plan) == learner.incumbent
+        assert learner.value == pytest.approx(found.value)
+
+
+def test_episodes_steps_and_nodes_are_counted() -> None:
+    problem = small(3)
+    learner = learner_for(problem)
+    asked = [request for requests in play(learner, problem, 0) for request in requests]
+    assert learner.usage.episodes == sum(request.count for request in asked)
+    steps = sum(request.count * len(request.observations) for request in asked)
+    assert learner.usage.steps == steps
+    prefixes = {r.actions[: n + 1] for r in asked for n in range(len(r.actions))}
+    assert learner.usage.nodes == len(prefixes)
+    assert learner.root.count == learner.usage.episodes
+    read = sum(entry["rewards"][0] for entry in record_of(learner.root))
+    assert read == sum(request.count * len(request.actions) for request in asked)
+
+
+def test_large_requests_are_asked_in_parts() -> None:
+    problem = small(1)
+    task = plan_task(problem)
+    assert not isinstance(task.schedule, surepath.Schedule)
+    learner = Adaptive(task.features, task.schedule, largest_batch=5)  # type: ignore[arg-type]
+    asked = play(learner, problem, 0)
+    assert max(request.count for requests in asked for request in requests) == 5
+    assert learner.done
+    assert problem.is_optimal(learner.incumbent)
+
+
+# ---------------------------------------------------------------- single episodes and summaries
+
+
+@pytest.mark.parametrize("name", ["tabular", "gaussian"])
+def test_single_episodes_and_summaries_both_work(name: str) -> None:
+    for seed in range(3):
+        problem = surepath.make(name, horizon=3, states=3, gap=0.2, seed=seed)
+        features = "onehot" if name == "tabular" else "linear"
+        for system in (problem, Raw(problem)):
+            result = surepath.learn(system, features=features, seed=seed)
+            assert result.certified
+            assert problem.is_optimal(result.actions)
+
+
+def test_both_cost_the_same_on_average() -> None:
+    """A summary is as good as the episodes it stands for: the same law of costs."""
+    whole, single = (
+        [math.log(surepath.learn(wrap(small(1)), seed=seed).episodes) for seed in range(12)]
+        for wrap in (lambda problem: problem, Raw)
+    )
+    error = math.hypot(np.std(whole), np.std(single)) / math.sqrt(12)
+    assert abs(np.mean(whole) - np.mean(single)) < 4.5 * error
+
+
+# ---------------------------------------------------------------- refusing
+
+
+def spoiled(readings: Readings, how: str) -> Readings:
+    if how == "count":
+        return replace(readings, count=readings.count + 1)  # type: ignore[call-arg]
+    if how == "actions":
+        return replace(readings, actions=(*readings.actions[:-1], 7))
+    assert isinstance(readings, Summary)
+    rewards = {step: replace(moments, mean=1.5) for step, moments in readings.rewards.items()}
+    return replace(readings, rewards=rewards)
+
+
+@pytest.mark.parametrize("how", ["count", "actions", "reward"])
+def test_bad_readings_are_refused_and_the_run_goes_on_as_if_nothing_was(how: str) -> None:
+    problem = small(1)
+    clean, tried = learner_for(problem), learner_for(problem)
+    play(clean, problem, 0)
+    rounds = 0
+    while requests := tried.ask():
+        told: list[Readings] = [
+            perform(problem, unit_of(problem, rounds, i, request, 0, summary=True)).done[0][1]
+            for i, request in enumerate(requests)
+        ]
+        spent = tried.usage.episodes
+        with pytest.raises(InputError):
+            tried.tell([*told[:-1], spoiled(told[-1], how)])
+        with pytest.raises(InputError):
+            tried.tell(told[:-1])
+        assert tried.ask() == requests
+        assert tried.usage.episodes == spent
+        tried.tell(told)
+        rounds += 1
+    assert record_of(tried.root) == record_of(clean.root)
+    assert tried.plan == clean.plan
+
+
+def test_a_reward_outside_its_range_stops_the_run() -> None:
+    class Rich(Raw):
+        def rollout(self, actions: Any, n: int, rng: np.random.Generator) -> Episodes:
+            return replace(
+                super().rollout(actions, n, rng), rewards=np.full((n, len(actions)), 3.0)
+            )
+
+    with pytest.raises(InputError, match=r"rewards must lie in \[0, 1\]"):
+        surepath.learn(Rich(small(1)))
+    assert surepath.learn(Rich(small(1)), reward_range=(0.0, 4.0), budget=10**5).actions
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@pytest.mark.parametrize("budget", [1, 7, 50, 120, 10**6])
+def test_a_budget_is_respected(budget: int) -> None:
+    for seed in range(4):
+        problem = small(seed)
+        result = surepath.learn(problem, seed=seed, budget=budget)
+        assert result.episodes <= budget
+        assert len(result.actions) == problem.horizon
+        assert set(result.actions) <= {0, 1}
+        low, high = result.interval
+        assert 0 <= low <= high <= problem.horizon
+        if budget < 10:
+            assert not result.certified
+            assert f"the budget ended after {result.episodes} episodes" in (
+                result.certificate.reason
+            )
+        if not result.certified:
+            assert result.certificate.claim == "none"
+            assert result.certificate.failure == 1.0
+
+
+def test_an_end_of_the_budget_names_what_is_open() -> None:
+    problem = small(1, gap=0.05)
+    reason = surepath.learn(problem, seed=1, budget=100).certificate.reason
+    assert re.search(r"at level \d action \d may still be better", reason)
+    assert re.search(r"about \S+ more episodes would settle it", reason)
+
+
+def test_more_budget_is_the_same_run_continued() -> None:
+    problem = small(2)
+    full = surepath.learn(problem, seed=2)
+    for budget in (full.episodes, full.episodes + 1, 10**7):
+        assert surepath.learn(problem, seed=2, budget=budget) == full
+    assert not surepath.learn(problem, seed=2, budget=full.episodes - 1).certified
+
+
+# ---------------------------------------------------------------- the smallest systems
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+def test_a_single_action_needs_no_proof(guarantee: str) -> None:
+    problem = small(1, actions=1)
+    result = surepath.learn(problem, guarantee=guarantee)
+    assert result.certified
+    assert result.actions == (0, 0, 0)
+    assert result.episodes <= 10 * FIRST
+    low, high = result.interval
+    assert low <= problem.optimum[1] <= high
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+@pytest.mark.parametrize("name", ["tabular", "gaussian"])
+def test_a_single_level(name: str, guarantee: str) -> None:
+    for seed in range(4):
+        problem = surepath.make(name, horizon=1, actions=4, gap=0.2, seed=seed)
+        result = surepath.learn(problem, seed=seed, guarantee=guarantee)
+        assert result.certified
+        assert problem.is_optimal(result.actions)
+    one = surepath.make(name, horizon=1, actions=1)
+    assert surepath.learn(one, guarantee=guarantee).actions == (0,)
+
+
+def test_a_shorter_horizon_than_the_system_has() -> None:
+    for seed in range(4):
+        problem = small(seed, horizon=5)
+        result = surepath.learn(problem, 2, seed=seed, gap=0.01)
+        assert result.certified
+        returns = {
+            actions: sum(
+                problem.reward_law(step, state, action).mean
+                for step, (state, action) in enumerate(zip(problem.path(actions), actions))  # noqa: B905
+            )
+            for actions in product(range(2), repeat=2)
+        }
+        assert returns[result.actions] == max(returns.values())  # type: ignore[index]
+
+
+# ---------------------------------------------------------------- ties and gaps
+
+
+def tied_machine(lead: float = 0.0) -> Problem:
+    """Two hidden states; at the last step both actions pay alike, up to the lead."""
+    rewards = np.full((2, 2, 2), 0.4)
+    rewards[0, 0] = [0.2, 0.6]
+    rewards[1, :, 1] += lead
+    return surepath.Tabular.from_arrays([[0, 1], [1, 1]], [[0.9, 0.1], [0.1, 0.9]], rewards)
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+def test_equal_actions_end_within_the_resolution(guarantee: str) -> None:
+    """But for a few in which chance shows a lead, the claim says how much can be lost at most."""
+    problem, within = tied_machine(), 0
+    for seed in range(8):
+        result = surepath.learn(problem, seed=seed, guarantee=guarantee, norm=2.0, budget=10**6)
+        assert result.certified
+        assert result.actions[0] == 1
+        if said := re.search(r"within (\S+) of optimal", result.certificate.claim):
+            within += 1
+            assert 0 < float(said[1]) < 0.1
+            assert "within the resolution" in result.certificate.reason
+    assert within >= 6
+
+
+def test_with_a_gap_equal_actions_are_optimal() -> None:
+    problem = tied_machine()
+    result = surepath.learn(problem, gap=0.2)
+    assert result.certified
+    assert "are optimal" in result.certificate.claim
+    assert problem.is_optimal(result.actions)
+
+
+@pytest.mark.parametrize("name", ["tabular", "gaussian"])
+def test_knowing_the_gap_costs_no_more(name: str) -> None:
+    """Geometric mean over the same instances and noise."""
+    ratios = list[float]()
+    for seed in range(12):
+        problem = surepath.make(name, horizon=3, states=3, gap=0.15, seed=seed)
+        known = surepath.learn(problem, seed=seed, gap=problem.gap)
+        blind = surepath.learn(problem, seed=seed)
+        assert known.certified
+        assert blind.certified
+        ratios.append(math.log(known.episodes / blind.episodes))
+    assert np.mean(ratios) < 0.05
+
+
+# ---------------------------------------------------------------- other rewards, longer futures
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0])
+def test_gaussian_rewards(noise: float) -> None:
+    for seed in range(4):
+        problem = surepath.make(
+            "gaussian", horizon=3, states=3, gap=0.3, reward_noise=noise, seed=seed
+        )
+        result = surepath.learn(problem, seed=seed)
+        assert result.certified
+        assert problem.is_optimal(result.actions)
+        assert math.isfinite(result.value)
+        assert math.isfinite(result.interval[0])
+        assert math.isfinite(result.interval[1])
+
+
+def test_rewards_of_another_range_are_the_same_run() -> None:
+    """Twice the rewards plus one: the same plan at the same cost, up to where ties end."""
+
+    class Scaled(Raw):
+        def rollout(self, actions: Any, n: int, rng: np.random.Generator) -> Episodes:
+            episodes = super().rollout(actions, n, rng)
+            return replace(episodes, rewards=2 * episodes.rewards + 1)
+
+    for seed in range(4):
+        problem = small(seed)
+        plain = surepath.learn(Raw(problem), seed=seed)
+        scaled = surepath.learn(Scaled(problem), seed=seed, reward_range=(1.0, 3.0))
+        assert scaled.actions == plain.actions
+        assert scaled.episodes == plain.episodes
+        assert scaled.value == pytest.approx(2 * plain.value + 3)
+
+
+def test_two_looks_where_one_does_not_suffice() -> None:
+    for seed in range(5):
+        problem = surepath.make("overcomplete", horizon=4, seed=seed)
+        result = surepath.learn(problem, future=2, seed=seed)
+        assert result.certified
+        assert problem.is_optimal(result.actions)
+
+
+@pytest.mark.parametrize("future", [2, 3])
+def test_futures_of_real_readings(future: int) -> None:
+    for seed in range(3):
+        problem = surepath.make("gaussian", horizon=3, states=3, gap=0.2, noise=0.5, seed=seed)
+        result = surepath.learn(problem, future=future, seed=seed)
+        assert result.certified
+        assert problem.is_optimal(result.actions)
+
+
+def test_a_future_beyond_the_horizon_tries_everything() -> None:
+    problem = small(1)
+    result = surepath.learn(problem, future=5)
+    assert result.certified
+    assert problem.is_optimal(result.actions)
+    assert result.usage.expansions == [1, 2, 4]
+
+
+def test_states_that_are_only_predicted_are_tried_where_it_matters() -> None:
+    """Sixteen states, of which twelve are tried at first, and these are not the best ones."""
+    problem = fan(16)
+    result = surepath.learn(problem, gap=0.03, budget=10**5)
+    assert result.certified
+    assert problem.is_optimal(result.actions)
+    assert result.usage.expansions[0] == 1
+    assert 12 < result.usage.expansions[1] <= 16
+
+
+def test_sensors_without_noise() -> None:
+    """What is seen is certain, what is paid is not."""
+
+    class Plain(Raw):
+        def __init__(self, problem: Problem) -> None:
+            super().__init__(problem)
+            self.n_observations, self.dimension = None, 4
+
+        def rollout(self, actions: Any, n: int, rng: np.random.Generator) -> Episodes:
+            states = self._problem.path(actions)
+            seen = np.eye(4)[states][None].repeat(n, axis=0)
+            return replace(super().rollout(actions, n, rng), observations=seen)
+
+    for seed in range(3):
+        problem = small(seed)
+        result = surepath.learn(Plain(problem), features="linear", seed=seed)
+        assert result.certified
+        assert problem.is_optimal(result.actions)
+
+
+def test_a_blind_system() -> None:
+    """One symbol and one hidden state: nothing to see, and everything to learn from rewards."""
+    problem = surepath.Tabular.from_arrays([[0, 0]], [[1.0]], [[[0.2, 0.8]], [[0.7, 0.3]]])
+    result = surepath.learn(problem)
+    assert result.certified
+    assert result.actions == (1, 0)
+
+
+def test_status_tells_how_far_it_is() -> None:
+    problem = small(1)
+    learner = learner_for(problem)
+    assert learner.status()["incumbent"] == "-"
+    play(learner, problem, 0)
+    status = learner.status()
+    assert status["episodes"] != "0"
+    assert float(status["gap"]) >= 0
+    assert "level" in status["weakest"]
+
+
+def test_plans_that_take_turns_end() -> None:
+    """Each is the best as long as the other's nodes stand for their states."""
+    problem = surepath.make(
+        "gaussian", horizon=3, actions=2, states=3, dimension=4, gap=0.2, seed=67
+    )
+    result = surepath.learn(
+        problem, seed=67, guarantee="proved", norm=problem.norm, delta=0.1, budget=10**6
+    )
+    assert result.certified
+    assert problem.is_optimal(result.actions)

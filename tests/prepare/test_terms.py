@@ -1,0 +1,110 @@
+"""The terms of an adaptive run: what follows from the system, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF
+
+import surepath
+from machines import Raw
+from surepath.errors import InputError
+from surepath.inference.judgement import Terms
+from surepath.prepare.task import plan_task
+
+
+def terms(env: object, **options: Any) -> Terms:
+    held = plan_task(env, **options).schedule
+    assert isinstance(held, Terms)
+    return held
+
+
+def test_the_shape_is_that_of_the_system() -> None:
+    problem = surepath.make("tabular", horizon=6, actions=3, observations=7)
+    shape = terms(problem, horizon=4, future=2).shape
+    assert (shape.horizon, shape.n_actions, shape.dimension, shape.future) == (4, 3, 7, 2)
+    assert shape.symbols
+    real = terms(surepath.make("gaussian", dimension=5)).shape
+    assert (real.dimension, real.symbols) == (5, False)
+
+
+def test_defaults_need_to_know_nothing() -> None:
+    found = terms(Raw(surepath.make("lock")), delta=0.2)
+    assert found.guarantee == "calibrated"
+    assert found.delta == 0.2
+    assert found.gap is None
+    assert found.norm is None
+
+
+def test_an_oracle_is_not_asked_for_the_gap() -> None:
+    """What an adaptive run is not told it has to find out, also on a built-in problem."""
+    assert terms(surepath.make("lock")).gap is None
+    assert terms(surepath.make("lock"), gap=0.3).gap == 0.3
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-4.0, 6.0), (10.0, 10.5)])
+def test_the_resolution_is_a_share_of_the_range(low: float, high: float) -> None:
+    raw = Raw(surepath.make("lock"))
+    found = terms(raw, reward_range=(low, high))
+    assert found.resolution == pytest.approx((high - low) / 10)
+    assert found.reward_noise == pytest.approx((high - low) / 2)
+    assert found.reward_range == (low, high)
+
+
+def test_rewards_without_a_range_need_their_noise() -> None:
+    noisy = surepath.make("gaussian", reward_noise=0.4)
+    found = terms(noisy)
+    assert found.reward_noise == 0.4
+    assert found.resolution == pytest.approx(0.08)
+    raw = Raw(noisy)
+    assert terms(raw, features="linear", reward_range=(-np.inf, np.inf)).reward_noise == 0.4
+    del raw.reward_noise
+    with pytest.raises(InputError, match="need their noise to be known"):
+        terms(raw, features="linear", reward_range=(-np.inf, np.inf))
+
+
+# ---------------------------------------------------------------- proved
+
+
+def test_a_proof_takes_the_norm_of_the_oracle_or_the_one_given() -> None:
+    problem = surepath.make("tabular", seed=3)
+    assert terms(problem, guarantee="proved").norm == pytest.approx(problem.norm)
+    assert terms(problem, guarantee="proved", norm=9.0).norm == 9.0
+    with pytest.raises(InputError, match="needs norm"):
+        terms(Raw(problem), guarantee="proved")
+    # Stated for the whole horizon and for its own features only.
+    with pytest.raises(InputError, match="needs norm"):
+        terms(problem, horizon=2, guarantee="proved")
+
+
+def test_a_proof_takes_the_size_of_the_features() -> None:
+    symbols = terms(surepath.make("tabular"), guarantee="proved")
+    assert (symbols.radius, symbols.feature_noise) == (1.0, None)
+    problem = surepath.make("gaussian", noise=0.7)
+    real = terms(problem, guarantee="proved")
+    assert real.feature_noise == 0.7
+    assert real.radius == pytest.approx(problem.radius)
+
+
+def test_what_cannot_be_proved_is_refused() -> None:
+    problem = surepath.make("overcomplete")
+    with pytest.raises(InputError, match="a future of 1"):
+        terms(problem, future=2, guarantee="proved", norm=3.0)
+    with pytest.raises(InputError, match="bound on the features"):
+        terms(Raw(surepath.make("gaussian")), features="linear", guarantee="proved", norm=3.0)
+    with pytest.raises(InputError, match="there is no guarantee"):
+        terms(problem, guarantee="sworn")
+    with pytest.raises(InputError, match="for the adaptive schedule only"):
+        plan_task(surepath.make("lock"), schedule="tight", guarantee="proved")
+
+
+def test_kernels_are_taken_through_landmarks() -> None:
+    problem = surepath.make("continuous", horizon=2)
+    exact = surepath.KernelFeatures(RBF(1.0), "exact")
+    with pytest.raises(InputError, match="through landmarks"):
+        terms(problem, features=exact)
+    found = terms(problem)
+    assert not found.shape.symbols
+    assert found.shape.dimension <= 64
