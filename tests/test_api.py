@@ -125,6 +125,22 @@ def test_results_survive_a_file(tmp_path: Path, schedule: str, budget: int | Non
     assert loaded.record == result.record
 
 
+def test_results_of_schema_2_are_still_read_and_verified(tmp_path: Path) -> None:
+    """They said "within 0.0251" in words only: what is claimed of them is the resolution."""
+    path = ASSETS / "result_schema_2.json"
+    old = surepath.load(path)
+    assert old.certified
+    assert old.certificate.status == "within"
+    assert old.certificate.tolerance == old.certificate.terms.resolution
+    found = verify(path)
+    assert found.certified
+    assert found.differences == ()
+    assert found.certificate.tolerance == 0.0251  # derived again from its readings
+    old.save(tmp_path / "again.json")
+    assert surepath.load(tmp_path / "again.json") == old
+    assert verify(tmp_path / "again.json").certified
+
+
 def test_results_of_schema_1_are_still_read(tmp_path: Path) -> None:
     """They come from fixed schedules, and have no readings to check them against."""
     path = ASSETS / "result_schema_1.json"
@@ -291,7 +307,7 @@ def test_a_run_that_tried_nothing_says_so() -> None:
     coarse = surepath.Schedule(ridge=9.0, threshold=1.0, feature_samples=10, reward_samples=10)
     result = surepath.learn(Coin(), schedule=coarse)
     assert not sum(result.usage.expansions)
-    assert "nothing was tried" in result.certificate.notes[-1]
+    assert "nothing was tried" in result.certificate.warnings[0]
 
 
 class Stretched:

@@ -17,7 +17,7 @@ from surepath.errors import (
 )
 from surepath.features import Custom
 from surepath.learners.recursion import Learner
-from surepath.prepare.features import KernelFeatures
+from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.result import Result, load
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from surepath.api import learner_of, result_of
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal, Row
-from surepath.journal.identity import configuration
-from surepath.prepare.task import Future, plan_task
+from surepath.prepare.call import Call, Future
+from surepath.prepare.start import start
 from surepath.results.result import Result
 from surepath.run.work import joined
 from surepath.system import Actions, Episodes, Readings, Request
@@ -69,35 +67,34 @@ class AskTell:
         *,
         n_observations: int | None = None,
         dimension: int | None = None,
-        features: object = "auto",
-        future: Future = 1,
-        guarantee: str = "calibrated",
-        delta: float = 0.05,
-        gap: float | None = None,
-        norm: float | None = None,
-        reward_range: tuple[float, float] = (0.0, 1.0),
+        features: object = Call.features,
+        future: Future = Call.future,
+        guarantee: str = Call.guarantee,
+        delta: float = Call.delta,
+        gap: float | None = Call.gap,
+        norm: float | None = Call.norm,
+        reward_range: tuple[float, float] = Call.reward_range,
         journal: str | Path | None = None,
-        seed: int = 0,
+        seed: int = Call.seed,
     ) -> None:
         system = Elsewhere(horizon, n_actions, n_observations, dimension)
-        call: dict[str, Any] = {
-            "features": features,
-            "future": future,
-            "schedule": "adaptive",
-            "guarantee": guarantee,
-            "delta": delta,
-            "gap": gap,
-            "norm": norm,
-            "reward_range": reward_range,
-            "seed": seed,
-        }
-        self._task = plan_task(system, horizon, **call)
-        self._learner = learner_of(self._task, seed)
-        self._delta = delta
+        call = Call.of(
+            system,
+            features=features,
+            future=future,
+            guarantee=guarantee,
+            delta=delta,
+            gap=gap,
+            norm=norm,
+            reward_range=reward_range,
+            seed=seed,
+        )
+        self._run = start(call)
+        self._learner = self._run.learner
         self._batch = 0
         self._journal: Journal | None = None
         if journal is not None:
-            self._journal = Journal(journal, configuration(system, horizon=horizon, **call))
+            self._journal = Journal(journal, call.recorded())
             self._replay(self._journal)
 
     @property
@@ -118,7 +115,7 @@ class AskTell:
 
     def result(self) -> Result:
         """What is known by now; certified once there is nothing left to ask."""
-        found = result_of(self._learner, self._task, self._delta, finished=self.done)
+        found = self._run.result()
         if self._journal is not None:
             self._journal.put("result", found.saved())
         return found

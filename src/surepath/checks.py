@@ -18,12 +18,14 @@ from surepath.adapters.spaces import encoding_of, numbers
 from surepath.errors import InputError
 from surepath.features import Custom
 from surepath.inference.independence import Dependence
-from surepath.prepare.features import EXACT_SAMPLES, resolve
+from surepath.prepare.features import resolve
+from surepath.prepare.kernel_features import EXACT_SAMPLES
 from surepath.prepare.pilot import draw_pilot
 from surepath.readings.embedding import KernelMap
 from surepath.run.runner import Runner
 from surepath.system import (
     Actions,
+    Declared,
     Episodes,
     Episodic,
     FloatArray,
@@ -50,7 +52,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SystemReport:
     """What was checked, and what is legal but probably not meant."""
 
     checked: tuple[str, ...]
@@ -82,7 +84,7 @@ class FeatureReport:
 
 def check_system(
     env: object, horizon: int | None = None, *, seed: int = 0, reproducible: bool = True
-) -> Report:
+) -> SystemReport:
     """Run some hundred episodes and say whether the system keeps to the contract.
 
     env: a system, or whatever Gymnasium has: an environment, an id, a function that returns one.
@@ -106,7 +108,7 @@ def check_system(
     if isinstance(system, Episodic):
         _check_plays(trial, system, shape, reproducible=reproducible)
         checked.append("single episodes have the shape of those of rollout")
-    return Report(tuple(checked), tuple(_warnings(trial)))
+    return SystemReport(tuple(checked), tuple(_warnings(trial)))
 
 
 class _Trial:
@@ -151,7 +153,7 @@ class _Trial:
 
     def encode(self, observations: NDArray[Any]) -> FloatArray:
         """Observations [n, ...] as finite numbers [n, d], by what the system says of them."""
-        symbols: int | None = getattr(self.system, "n_observations", None)
+        symbols = Declared(self.system).n_observations
         if symbols is not None:
             values = numbers(observations, 1)
             if not np.isin(values, np.arange(symbols)).all():
@@ -161,7 +163,7 @@ class _Trial:
                     remedy="Correct n_observations, or the observations.",
                 )
             return np.eye(symbols)[values[:, 0].astype(np.int64)]
-        space = getattr(self.system, "observation_space", None)
+        space = Declared(self.system).observation_space
         return numbers(observations) if space is None else encoding_of(space).encode(observations)
 
 
@@ -323,7 +325,8 @@ def check_features(
     rows = psi.rows(pilot.observations)
     _check_function(psi.rows, pilot.observations, rows)
     longest = float(np.linalg.norm(rows, axis=1).max())
-    return FeatureReport(found.note, psi.dimension, psi.radius, longest, tuple(_doubts(rows)))
+    warnings = tuple(_feature_warnings(rows))
+    return FeatureReport(found.note, psi.dimension, psi.radius, longest, warnings)
 
 
 def _check_function(
@@ -348,7 +351,7 @@ def _check_function(
         )
 
 
-def _doubts(rows: FloatArray) -> list[str]:
+def _feature_warnings(rows: FloatArray) -> list[str]:
     if len(rows) > 1 and (rows == rows[0]).all():
         return ["the features are the same for all observations: they tell no states apart"]
     if (np.abs(rows).max(axis=1) == 0).any():

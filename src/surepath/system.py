@@ -166,6 +166,65 @@ class System(Protocol):
     def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes: ...
 
 
+class Declared:
+    """What a system may say of itself beside its three members: every optional attribute there is.
+
+    A system has an attribute of that name, or does not; here what it does not say is None. They are
+    looked up when asked for, because some systems compute them.
+    """
+
+    def __init__(self, system: object) -> None:
+        self._system = system
+
+    def _said(self, name: str) -> Any:
+        return getattr(self._system, name, None)
+
+    @property
+    def n_observations(self) -> int | None:
+        """Observations are the symbols 0 .. n - 1."""
+        return self._said("n_observations")
+
+    @property
+    def observation_space(self) -> Any:
+        """A gymnasium space that holds every observation."""
+        return self._said("observation_space")
+
+    @property
+    def dimension(self) -> int | None:
+        """Observations are vectors of so many numbers."""
+        return self._said("dimension")
+
+    @property
+    def preferred_features(self) -> str | None:
+        """The name that features="auto" stands for on this system."""
+        return self._said("preferred_features")
+
+    @property
+    def observation_noise(self) -> float | None:
+        """Sub-Gaussian parameter of the observations around their means."""
+        return self._said("observation_noise")
+
+    @property
+    def radius(self) -> float | None:
+        """A bound on the length of the mean observation of any state."""
+        return self._said("radius")
+
+    @property
+    def reward_noise(self) -> float | None:
+        """Sub-Gaussian parameter of the rewards; needed where they have no range."""
+        return self._said("reward_noise")
+
+    @property
+    def latent_dimension(self) -> int | None:
+        """Dimension of the span of the mean features of all states."""
+        return self._said("latent_dimension")
+
+    @property
+    def identity(self) -> Any:
+        """Data that tells this system from others, for journals: two runs of it can be one."""
+        return self._said("identity")
+
+
 Play: TypeAlias = tuple[Sequence[Any], Sequence[float]]
 """One episode as it was read: observations o_0 .. and rewards r_0 .., shorter where it ended."""
 

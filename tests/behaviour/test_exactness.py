@@ -11,6 +11,8 @@ import pytest
 import surepath
 from surepath.builtin_problems import Problem
 from surepath.learners.recursion import Learner
+from surepath.prepare.call import Call
+from surepath.prepare.fixed import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.readings.ridge import Ridge
 from surepath.run.driver import drive
@@ -47,16 +49,15 @@ def run(
     problem: Problem, change: Callable[[Schedule], Schedule] = lambda s: s, seed: int = 0
 ) -> tuple[Learner, Bounds]:
     """`tight` on the problem; raises as soon as a level is expanded more often than N'."""
-    task = plan_task(problem, schedule="tight")
-    assert task.setting is not None
-    assert isinstance(task.schedule, Schedule)
-    proved = bounds(task.schedule, task.setting)
+    run = FixedRun.of(plan_task(Call.of(problem, schedule="tight")))
+    assert run.setting is not None
+    proved = bounds(run.schedule, run.setting)
     learner = Learner(
-        task.horizon,
+        problem.horizon,
         problem.n_actions,
-        task.features,
-        change(task.schedule),
-        reward_range=task.reward_range,
+        run.task.features,
+        change(run.schedule),
+        reward_range=problem.reward_range,
     )
 
     def watch(learner: Learner) -> None:
@@ -189,8 +190,8 @@ def test_value_intervals_hold_the_optimum() -> None:
 
 def test_the_schedule_of_a_problem_is_the_one_the_theory_gives() -> None:
     problem = random_problem(4)
-    task = plan_task(problem, schedule="tight")
-    assert task.setting is not None
-    assert task.schedule == tight(task.setting)
-    assert task.setting.gap == problem.gap
-    assert task.setting.norm == problem.norm
+    run = FixedRun.of(plan_task(Call.of(problem, schedule="tight")))
+    assert run.setting is not None
+    assert run.schedule == tight(run.setting)
+    assert run.setting.gap == problem.gap
+    assert run.setting.norm == problem.norm

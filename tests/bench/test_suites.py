@@ -18,6 +18,8 @@ from surepath.bench.harness.report import Report, rate, slope
 from surepath.bench.harness.runs import Crew
 from surepath.bench.suites.adaptive import Scale
 from surepath.features.kernels import Bag, mean_gram_row
+from surepath.prepare.call import Call
+from surepath.prepare.fixed import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.theory.schedule import bounds, tight
 
@@ -97,7 +99,7 @@ def test_every_run_of_the_constants_is_optimal_and_within_its_bound() -> None:
 def test_exponents_of_the_bounds_are_the_theorems() -> None:
     """About 5 for the paper's parameters and 2 for the sharp ones, up to logarithms."""
     module = MODULES["constants"]
-    setting = plan_task(module.instance(), schedule="tight").setting
+    setting = FixedRun.of(plan_task(Call.of(module.instance(), schedule="tight"))).setting
     assert setting is not None
     far = [replace(setting, gap=gap) for gap in module.ASYMPTOTIC_GAPS]
     ratios = [s.norm / s.gap for s in far]

@@ -12,8 +12,9 @@ from scipy import stats
 
 import surepath
 from machines import coins, read_trie, shape_of, symbols, written_trie
-from surepath.inference.consistency import ENOUGH, FALSE_ALARM, SUSPICION, Conflict, conflict
+from surepath.inference.consistency import Conflict, conflict
 from surepath.inference.states import Automaton, Layer, Shape, derive
+from surepath.inference.tuning import TUNING
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 
@@ -36,7 +37,7 @@ def draws(rng: np.random.Generator, n: int, mean: float) -> RewardMoments:
 
 def check_alarms(found: list[Conflict | None]) -> None:
     """No more alarms, and prefixes to be read more often, than a sound test of so many runs has."""
-    for rate, final in ((FALSE_ALARM, True), (SUSPICION, False)):
+    for rate, final in ((TUNING.consistency_alarm, True), (TUNING.consistency_suspicion, False)):
         alarms = sum(each is not None and each.final == final for each in found)
         assert alarms <= stats.binom.isf(SURE, len(found), rate)
 
@@ -129,12 +130,12 @@ def test_an_alarm_comes_with_enough_readings() -> None:
 
 
 def test_few_readings_are_a_reason_to_read_on_and_many_to_stop() -> None:
-    for count in (20, ENOUGH - 1, ENOUGH, 500):
+    for count in (20, TUNING.consistency_readings - 1, TUNING.consistency_readings, 500):
         tallies = [coins(count, 0.0), *[coins(90, 0.9)] * 8]
         found = conflict(one_state(tallies), (0.0, 1.0))
         assert found is not None
         assert found.own.count == count
-        assert found.final == (count >= ENOUGH)
+        assert found.final == (count >= TUNING.consistency_readings)
     # What is final comes first, however odd another one is.
     tallies = [coins(10**5, 0.5), coins(10**4, 0.6), coins(60, 0.0)]
     found = conflict(one_state(tallies), (0.0, 1.0))

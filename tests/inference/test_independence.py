@@ -12,7 +12,8 @@ from scipy import stats
 import surepath
 from machines import Raw
 from surepath.features import Linear, OneHot
-from surepath.inference.independence import ALARM, SMALLEST_BATCH, Dependence
+from surepath.inference.independence import Dependence
+from surepath.inference.tuning import TUNING
 from surepath.system import Episodes
 
 SURE = 1e-6  # probability with which a statistical threshold may be missed by a sound law
@@ -100,7 +101,7 @@ def test_tiny_batches_and_constants_say_nothing() -> None:
     dependence = Dependence(OneHot(2))
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        dependence.add(symbols(0.5, 0.5)(rng, SMALLEST_BATCH - 1))
+        dependence.add(symbols(0.5, 0.5)(rng, TUNING.dependence_batch - 1))
     assert dependence.scores == {}
     zeros = Episodes((0, 0), np.zeros((50, 2), dtype=np.int64), np.ones((50, 2)))
     dependence.add(zeros)
@@ -137,14 +138,19 @@ def test_slips_raise_the_alarm_where_they_begin(slip: int, batches: list[int]) -
         dependence, rng = Dependence(OneHot(2)), np.random.default_rng(seed)
         for n in batches:
             dependence.add(system.rollout((0,) * 6, n, rng))
-        guilty = [step for step, score in dependence.scores.items() if score > ALARM]
+        guilty = [
+            step for step, score in dependence.scores.items() if score > TUNING.dependence_alarm
+        ]
         assert guilty
         assert min(guilty) >= slip
         assert f"steps {min(guilty)} and {min(guilty) + 1}" in dependence.doubt()
         assert f"deterministically up to step {min(guilty)}" in dependence.doubt()
     dependence = Dependence(OneHot(2))
     dependence.add(system.rollout((0,) * 6, 20_000, np.random.default_rng(0)))
-    assert min(step for step, score in dependence.scores.items() if score > ALARM) == slip
+    assert (
+        min(step for step, score in dependence.scores.items() if score > TUNING.dependence_alarm)
+        == slip
+    )
 
 
 def test_the_alarm_grows_with_the_readings() -> None:

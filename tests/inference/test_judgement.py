@@ -13,9 +13,10 @@ import pytest
 import surepath
 from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
-from surepath.inference.judgement import Judgement, Terms, judge
-from surepath.inference.states import Automaton, Shape
-from surepath.inference.widths import Calibrated, Proved
+from surepath.inference.judgement import Judgement, judge
+from surepath.inference.states import Shape
+from surepath.inference.terms import Terms
+from surepath.inference.widths import Calibrated, Proved, widths_of
 from surepath.readings.embedding import Cloud
 from surepath.readings.trie import Node
 from surepath.system import Actions, RewardMoments
@@ -43,7 +44,7 @@ def terms_for(problem: Problem, **options: Any) -> Terms:
 
 def judged(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
     found = judge(root, terms, keep)
-    assert isinstance(found, Judgement)
+    assert found.complete
     return found
 
 
@@ -68,7 +69,7 @@ def losses(found: Judgement, terms: Terms) -> list[tuple[float, float]]:
             margin = sum(layers[h].mean[e] for h, e in ours)
             margin -= sum(layers[h].mean[e] for h, e in theirs)
             spread = sum(found.spreads[h][e] for h, e in ours ^ theirs)
-            pairs.append((float(margin), float(terms.widths().width(np.array(spread)))))
+            pairs.append((float(margin), float(widths_of(terms).width(np.array(spread)))))
     return pairs
 
 
@@ -106,10 +107,10 @@ def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> 
 
 def test_terms_name_their_widths() -> None:
     shape = Shape(5, 3, 2, symbols=True)
-    found = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0).widths()
-    assert found == Calibrated(0.2, (-1.0, 3.0), 2.0, horizon=5, ways=10)
+    terms = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0)
+    assert widths_of(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, horizon=5, ways=10)
     terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
-    assert terms.widths() == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
+    assert widths_of(terms) == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
 
 
 # ---------------------------------------------------------------- what is judged
@@ -117,9 +118,12 @@ def test_terms_name_their_widths() -> None:
 
 def test_while_an_edge_is_not_read_there_is_only_a_machine() -> None:
     leaves = {(0, 0): coins(9, 0.5), (0, 1): coins(9, 0.5), (1, 0): coins(9, 0.5)}
-    assert isinstance(judge(two_levels(leaves), terms_of()), Automaton)
-    assert isinstance(judge(Node(), terms_of()), Automaton)
-    assert isinstance(judge(two_levels({**leaves, (1, 1): coins(1, 1.0)}), terms_of()), Judgement)
+    for root in (two_levels(leaves), Node()):
+        found = judge(root, terms_of())
+        assert not found.complete
+        assert not found.settled
+        assert len(found.machine.layers) == 2
+    assert judge(two_levels({**leaves, (1, 1): coins(1, 1.0)}), terms_of()).complete
 
 
 @pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
@@ -133,19 +137,19 @@ def test_exact_readings_settle_everything(guarantee: str) -> None:
         assert found.value == pytest.approx(problem.optimum[1], abs=1e-3)
         assert found.width < 0.01
         assert found.loss < 0
-        assert found.weakest in found.rivals
+        assert found.weakest in found.challengers
         assert found.weakest is not None
-        assert found.weakest.excess == max(rival.excess for rival in found.rivals)
+        assert found.weakest.excess == max(each.excess for each in found.challengers)
 
 
 def test_few_readings_settle_nothing() -> None:
     for seed in range(5):
         problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
         found = judge(read_trie(problem, 3, np.random.default_rng(seed)), terms_for(problem))
-        assert isinstance(found, Judgement)
+        assert found.complete
         assert not found.settled
         assert found.open
-        assert all(rival.excess >= 0 for rival in found.open)
+        assert all(each.excess >= 0 for each in found.open)
         assert found.loss > 0
 
 
@@ -161,7 +165,7 @@ def test_the_loss_covers_every_other_path(guarantee: str) -> None:
 
 def narrow(mean: float, width: float, terms: Terms) -> RewardMoments:
     """Rewards whose mean alone has this half-width."""
-    widths = terms.widths()
+    widths = widths_of(terms)
     layer = judged(two_levels(dict.fromkeys(product(range(2), repeat=2), coins(9, 0.5))), terms)
     for scatter in np.geomspace(1e-3, 1e6, 4000):
         layer.machine.layers[1].count[:] = 1000.0
@@ -214,10 +218,10 @@ def test_a_judgement_is_a_function_of_readings_and_terms(count: int) -> None:
             assert again.plan.actions == plain.plan.actions
             assert again.value == plain.value
             assert again.loss == plain.loss
-            assert again.doubts == plain.doubts
+            assert again.unsure_ends == plain.unsure_ends
 
 
-# ---------------------------------------------------------------- what is in doubt
+# ---------------------------------------------------------------- what is not sure
 
 
 def three_ends(seen: Cloud, pays: RewardMoments, low: float = 0.0) -> tuple[Node, Terms]:
@@ -238,20 +242,20 @@ def three_ends(seen: Cloud, pays: RewardMoments, low: float = 0.0) -> tuple[Node
     return root, terms_of(Shape(2, 3, 2, symbols=True), reward_range=(low, 1.0))
 
 
-def test_an_end_is_in_doubt_while_it_may_be_another_state() -> None:
+def test_an_end_is_unsure_while_it_may_be_another_state() -> None:
     """Three readings do not tell whether it is the same; where it could matter, that is asked."""
     found = judged(*three_ends(symbols(2, 1), coins(MANY, 0.85)))
-    assert [(doubt.level, doubt.edge) for doubt in found.doubts] == [(0, (0, 1))]
-    assert found.doubts[0].read == (0, 1)  # it is read least
-    assert found.doubts[0].count == 3
+    assert [(end.level, end.edge) for end in found.unsure_ends] == [(0, (0, 1))]
+    assert found.unsure_ends[0].read == (0, 1)  # it is read least
+    assert found.unsure_ends[0].count == 3
     assert not found.settled
-    assert not judged(*three_ends(HEADS, coins(MANY, 0.85))).doubts
+    assert not judged(*three_ends(HEADS, coins(MANY, 0.85))).unsure_ends
 
 
-def test_an_end_that_cannot_matter_is_in_no_doubt() -> None:
+def test_an_end_that_cannot_matter_is_not_asked_about() -> None:
     """Even with all that can be earned from there on it would not beat the plan."""
     poor = RewardMoments(MANY, -1.0, float(MANY))
-    assert not judged(*three_ends(symbols(2, 1), poor, low=-5.0)).doubts
+    assert not judged(*three_ends(symbols(2, 1), poor, low=-5.0)).unsure_ends
 
 
 @pytest.mark.parametrize(("pays", "matters"), [(0.9, True), (0.0, False)])
@@ -277,13 +281,13 @@ def test_what_was_collected_on_the_way_decides_whether_it_matters(
     )
     found = judged(root, terms_of(Shape(3, 2, 2, symbols=True)))
     assert found.plan.actions == (0, 0, 1)
-    assert [doubt.level for doubt in found.doubts] == [1] * matters
+    assert [end.level for end in found.unsure_ends] == [1] * matters
 
 
 def test_without_pooling_nothing_rests_on_identifications() -> None:
     root, terms = three_ends(symbols(2, 1), coins(MANY, 0.85))
     found = judged(root, replace(terms, guarantee="proved", norm=1.0))
-    assert not found.doubts
+    assert not found.unsure_ends
     assert not found.settled  # what a wrong one would cost is in the width instead
 
 
@@ -303,8 +307,8 @@ def test_without_pooling_the_plan_stands_for_itself() -> None:
 def test_a_prediction_is_never_taken_for_a_tie() -> None:
     """Its width is at least the resolution, so that only a lead beyond that settles it."""
     terms, spreads = terms_of(resolution=0.17), np.array([0.0, 1e-12, 0.04, math.inf])
-    widths = np.sqrt(terms.doubtful(spreads))
+    widths = np.sqrt(terms.beyond_ties(spreads))
     assert widths[0] == 0  # was read, not predicted
     assert (widths[1:] >= 0.17).all()
     assert not (terms.excess(np.zeros(3), widths[1:]) < 0).any()
-    assert np.array_equal(terms_of(gap=0.2).doubtful(spreads), spreads)
+    assert np.array_equal(terms_of(gap=0.2).beyond_ties(spreads), spreads)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from surepath.inference.same_law import SCALES, Symbols, Vectors, symbol_samples, vector_samples
+from surepath.inference.same_law import Symbols, Vectors, symbol_samples, vector_samples
+from surepath.inference.tuning import TUNING
 from surepath.readings.embedding import Cloud
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -169,8 +170,8 @@ def integrated(x: float, n: int, y: float, m: int, noise: float) -> float:
             epsrel=1e-7,
             limit=200,
         )[0]
-        for scale in SCALES
-    ) / len(SCALES)
+        for scale in TUNING.difference_scales
+    ) / len(TUNING.difference_scales)
     return math.log(likelihood(0.0) / different)
 
 
@@ -250,11 +251,13 @@ def test_equal_means_are_believed_more_and_more_and_different_ones_refuted() -> 
         means_of = rng.normal(size=(2, streams, 1, d)) / math.sqrt(n)
         pairs = [np.concatenate([np.full((streams, 1, 1), n), n * x], axis=2) for x in means_of]
         found = compare.log_odds(*pairs)
-        lean = [d / 2 * math.log(1 + scale * n / 2) for scale in SCALES]
+        lean = [d / 2 * math.log(1 + scale * n / 2) for scale in TUNING.difference_scales]
         # "Different" is a mixture: its density lies between its largest part and their mean.
         error = stats.norm.isf(SURE) * math.sqrt(d / 2 / streams)
         assert (
-            min(lean) - d / 2 - error <= found.mean() <= min(lean) + math.log(len(SCALES)) + error
+            min(lean) - d / 2 - error
+            <= found.mean()
+            <= min(lean) + math.log(len(TUNING.difference_scales)) + error
         )
         means.append(found.mean())
     assert 0 < means[0] < means[1] < means[2]

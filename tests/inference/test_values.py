@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from machines import random_machine
 from surepath.inference.states import UNKNOWN, Automaton, Layer
-from surepath.inference.values import (
-    CONSTANT,
-    LARGEST,
-    LEAST_POINTS,
-    RIDGES,
-    SPANNED,
-    Values,
-    estimate,
-)
+from surepath.inference.tuning import TUNING
+from surepath.inference.values import Values, estimate, shortage
 from surepath.readings.trie import Node
 
 MOST = 7.0  # that a reward can be
@@ -57,7 +53,7 @@ def refitted(points: np.ndarray, mean: np.ndarray, known: int) -> tuple[np.ndarr
     """
     centre, y = points[:known].mean(axis=0), mean[:known]
     size = ((points[:known] - centre) ** 2).sum() / known
-    constant = np.full((len(points), 1), CONSTANT * np.sqrt(size))
+    constant = np.full((len(points), 1), TUNING.constant_length * np.sqrt(size))
     rows = np.hstack([points - centre, constant])
     x, z = rows[:known], rows[known:]
 
@@ -71,19 +67,19 @@ def refitted(points: np.ndarray, mean: np.ndarray, known: int) -> tuple[np.ndarr
         return ridge * (1 + at @ np.linalg.solve(sigma, at))
 
     choices = []
-    for ridge in RIDGES * size:
+    for ridge in np.array(TUNING.ridges) * size:
         others = [np.delete(np.arange(known), i) for i in range(known)]
         missed = np.array([y[i] - fit(x[o], y[o], ridge, x[i]) for i, o in enumerate(others)])
         away = np.array([distance(x[o], ridge, x[i]) for i, o in enumerate(others)])
         choices.append(((missed**2).mean(), ridge, missed, away))
     _, ridge, missed, away = min(choices, key=lambda choice: choice[0])
     far = np.array([distance(x, ridge, row) for row in z])
-    inside = (far <= away.max()) & (np.median(away) <= SPANNED * size + ridge)
+    inside = (far <= away.max()) & (np.median(away) <= TUNING.new_direction * size + ridge)
     values = np.array([fit(x, y, ridge, row) for row in z])
     values[~inside] = MOST
     # One more state, at a usual distance, counts as missed by a whole reward.
     errors = [*(missed**2 / away[:, None]).mean(axis=1), SPAN**2 / size]
-    scale = max(np.mean(errors), LARGEST * max(errors))
+    scale = max(np.mean(errors), TUNING.largest_error_share * max(errors))
     return values, np.where(inside, scale * far, 0.0)
 
 
@@ -100,7 +96,7 @@ def test_equals_leaving_out_and_fitting_again(known: int, d: int, noise: float) 
         assert variance == pytest.approx(spread, rel=1e-4)
 
 
-@pytest.mark.parametrize("known", [LEAST_POINTS, 30])
+@pytest.mark.parametrize("known", [TUNING.least_points, 30])
 def test_linear_values_are_predicted_exactly(known: int) -> None:
     """Up to the smallest ridge, a millionth of the mean squared length of the points."""
     for seed in range(10):
@@ -189,7 +185,7 @@ def test_points_that_share_no_direction_say_nothing_of_each_other() -> None:
 @pytest.mark.parametrize("points", [None, np.random.default_rng(0).normal(size=(20, 2))])
 def test_without_enough_points_all_is_possible(points: np.ndarray | None) -> None:
     """The most that can be earned from there on, for every action."""
-    known = LEAST_POINTS - 1 if points is not None else 15
+    known = TUNING.least_points - 1 if points is not None else 15
     layers = [
         layer_of(points, np.full((20, 2), 0.5), np.arange(20) < known, np.zeros((20, 2), int)),
         layer_of(None, np.array([[0.2, 0.7]]), np.array([True])),
@@ -218,3 +214,32 @@ def test_backward_induction() -> None:
     for level in range(3):
         assert values.q[level] == pytest.approx(expected.q[level])
         assert values.best(level) == pytest.approx(expected.q[level].max(axis=1))
+
+
+def test_where_many_states_are_known_some_are_enough() -> None:
+    """Those already tried, and otherwise so many of those read most that the rest is predicted."""
+    for tried in (0, 3, 15):
+        machine = random_machine(np.random.default_rng(2), 2, 3, 20)
+        states = 20
+        count = np.zeros((states, 3))
+        count[:tried] = 2
+        count[tried:, 0] = np.arange(states - tried) + 1
+        layer = replace(
+            machine.layers[1],
+            members=[[Node()] for _ in range(states)],
+            prefixes=[(0,)] * states,
+            count=count,
+            mean=np.zeros((states, 3)),
+            scatter=np.zeros((states, 3)),
+            target=np.full((states, 3), UNKNOWN),
+            points=np.zeros((states, 2)),
+        )
+        machine.layers[1] = layer
+        short = shortage(machine, 8)[1]
+        asked = np.flatnonzero(short.any(axis=1))
+        assert len(asked) == max(tried, TUNING.least_points)
+        assert set(range(tried)) <= set(asked.tolist())
+        rest = [state for state in asked if state >= tried]
+        assert rest == [*range(states - len(rest), states)]
+        layer.points = None
+        assert (shortage(machine, 8)[1] == np.maximum(8 - count, 0)).all()

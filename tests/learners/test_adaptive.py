@@ -14,11 +14,14 @@ import pytest
 
 import surepath
 from machines import Raw, fan
-from surepath.api import learner_of
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.judgement import Judgement, judge
-from surepath.learners.adaptive import FIRST, Adaptive
+from surepath.inference.tuning import TUNING
+from surepath.learners.adaptive import Adaptive
+from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.call import Call
+from surepath.prepare.start import start
 from surepath.prepare.task import plan_task
 from surepath.readings.record import record_of
 from surepath.run.driver import drive
@@ -35,7 +38,7 @@ def small(seed: int, **options: Any) -> Problem:
 
 
 def learner_for(system: Any, *, seed: int = 0, **options: Any) -> Adaptive:
-    learner = learner_of(plan_task(system, seed=seed, **options), seed)
+    learner = start(Call.of(system, seed=seed, **options)).learner
     assert isinstance(learner, Adaptive)
     return learner
 
@@ -117,7 +120,10 @@ def test_every_edge_is_read_before_anything_is_decided() -> None:
     learner = learner_for(problem)
     play(learner, problem, 0)
     assert learner.judgement is not None
-    assert min(layer.count.min() for layer in learner.judgement.machine.layers) >= FIRST
+    assert (
+        min(layer.count.min() for layer in learner.judgement.machine.layers)
+        >= TUNING.first_readings
+    )
 
 
 def test_what_it_ends_with_is_what_the_readings_say() -> None:
@@ -150,9 +156,8 @@ def test_episodes_steps_and_nodes_are_counted() -> None:
 
 def test_large_requests_are_asked_in_parts() -> None:
     problem = small(1)
-    task = plan_task(problem)
-    assert not isinstance(task.schedule, surepath.Schedule)
-    learner = Adaptive(task.features, task.schedule, largest_batch=5)  # type: ignore[arg-type]
+    run = AdaptiveRun.of(plan_task(Call.of(problem)))
+    learner = Adaptive(run.features, run.terms, np.random.default_rng(0), largest_batch=5)
     asked = play(learner, problem, 0)
     assert max(request.count for requests in asked for request in requests) == 5
     assert learner.done
@@ -279,7 +284,7 @@ def test_a_single_action_needs_no_proof(guarantee: str) -> None:
     result = surepath.learn(problem, guarantee=guarantee)
     assert result.certified
     assert result.actions == (0, 0, 0)
-    assert result.episodes <= 10 * FIRST
+    assert result.episodes <= 10 * TUNING.first_readings
     low, high = result.interval
     assert low <= problem.optimum[1] <= high
 

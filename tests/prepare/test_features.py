@@ -35,8 +35,9 @@ from sklearn.preprocessing import (
 import surepath
 from places import ROOT
 from surepath.features import Approximated, Linear, OneHot
-from surepath.prepare.features import Resolved, resolve
+from surepath.prepare.features import resolve
 from surepath.prepare.pilot import EPISODES, SEQUENCES, Pilot, draw_pilot
+from surepath.prepare.resolved import Resolved
 from surepath.readings.embedding import KernelMap
 from surepath.run.runner import Runner
 

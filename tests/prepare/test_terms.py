@@ -11,14 +11,16 @@ from sklearn.gaussian_process.kernels import RBF
 import surepath
 from machines import Raw
 from surepath.errors import InputError
-from surepath.inference.judgement import Terms
-from surepath.prepare.task import plan_task
+from surepath.inference.terms import Terms
+from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.call import Call
+from surepath.prepare.start import start
 
 
 def terms(env: object, **options: Any) -> Terms:
-    held = plan_task(env, **options).schedule
-    assert isinstance(held, Terms)
-    return held
+    run = start(Call.of(env, **options))
+    assert isinstance(run, AdaptiveRun)
+    return run.terms
 
 
 def test_the_shape_is_that_of_the_system() -> None:
@@ -97,7 +99,7 @@ def test_what_cannot_be_proved_is_refused() -> None:
     with pytest.raises(InputError, match="there is no guarantee"):
         terms(problem, guarantee="sworn")
     with pytest.raises(InputError, match="for the adaptive schedule only"):
-        plan_task(surepath.make("lock"), schedule="tight", guarantee="proved")
+        Call.of(surepath.make("lock"), schedule="tight", guarantee="proved")
 
 
 def test_kernels_are_taken_through_landmarks() -> None:

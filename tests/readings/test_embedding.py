@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surepath
-from surepath.api import learner_of
 from surepath.errors import InputError, NumericalError
 from surepath.features import Linear, OneHot
-from surepath.prepare.task import plan_task
+from surepath.prepare.call import Call
+from surepath.prepare.start import start
 from surepath.readings import embedding as embeddings
 from surepath.readings.embedding import (
     Average,
@@ -189,7 +189,7 @@ def test_joint_windows_need_single_episodes_and_finite_features() -> None:
 
 
 def run(problem: surepath.Problem, schedule: Schedule, **choices: Any) -> Any:
-    learner = learner_of(plan_task(problem, schedule=schedule, **choices))
+    learner = start(Call.of(problem, schedule=schedule, **choices)).learner
     drive(learner, Runner(problem, 4))
     return learner
 
@@ -244,7 +244,7 @@ def test_longer_futures_on_single_episodes(future: int, windows: Any) -> None:
 def test_no_continuation_is_run_twice() -> None:
     """Products share node means: a prefix is asked for once, however many windows it is in."""
     problem = surepath.make("overcomplete", seed=0)
-    learner = learner_of(plan_task(problem, future=3, schedule="tight"))
+    learner = start(Call.of(problem, future=3, schedule="tight")).learner
     seen: list[tuple[int, ...]] = []
     while requests := learner.ask():
         seen += [request.actions for request in requests if request.count > 1]

@@ -12,10 +12,13 @@ import pytest
 import surepath
 from machines import coins, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
-from surepath.inference.judgement import Judgement, Terms, judge
+from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
-from surepath.results.adaptive import assumptions, conclude, decisions, interval, more_episodes
-from surepath.system import Actions
+from surepath.inference.terms import Terms
+from surepath.readings.trie import Node
+from surepath.results.adaptive import conclude, interval, levels, more_episodes
+from surepath.results.assumptions import of_adaptive
+from surepath.results.certificate import Status
 
 EXACT = 10**9
 
@@ -33,7 +36,7 @@ def terms_for(problem: Problem, **options: Any) -> Terms:
 
 def judged(problem: Problem, terms: Terms, count: int, seed: int = 0) -> Judgement:
     found = judge(read_trie(problem, count, np.random.default_rng(seed)), terms)
-    assert isinstance(found, Judgement)
+    assert found.complete
     return found
 
 
@@ -81,10 +84,11 @@ def test_a_tie_is_claimed_within_what_can_be_lost() -> None:
     found = judged(problem, terms, 10**4)
     certificate = conclude(found, terms, episodes=5)
     assert certificate.certified
-    claimed = re.search(r"within (\S+) of optimal", certificate.claim)
-    assert claimed
-    assert float(claimed[1]) == pytest.approx(found.loss, rel=0.01)
-    assert 0 < float(claimed[1]) < terms.resolution
+    assert certificate.status is Status.WITHIN
+    assert certificate.tolerance is not None
+    assert f"within {certificate.tolerance:g} of optimal" in certificate.claim
+    assert found.loss <= certificate.tolerance <= 1.01 * found.loss
+    assert 0 < certificate.tolerance < terms.resolution
     assert "within the resolution of 0.1" in certificate.reason
 
 
@@ -93,6 +97,8 @@ def test_with_a_gap_what_loses_less_is_optimal() -> None:
     terms = terms_for(problem, gap=0.2)
     certificate = conclude(judged(problem, terms, 10**4), terms, episodes=5)
     assert certificate.certified
+    assert certificate.status is Status.OPTIMAL
+    assert certificate.tolerance == 0
     assert "are optimal with" in certificate.claim
     assert "gain less than the gap of 0.2" in certificate.reason
     assert "a suboptimal plan loses at least 0.2" in certificate.assumptions
@@ -106,9 +112,10 @@ def test_optimal_is_only_claimed_of_a_certain_lead(lead: float) -> None:
     for count in (200, 2000, 20_000, 10**6):
         found = judged(problem, terms, count, seed=count)
         certificate = conclude(found, terms, episodes=5)
-        certain = all(rival.margin > rival.width for rival in found.rivals)
+        certain = all(each.margin > each.width for each in found.challengers)
         assert certificate.certified == found.settled
         if certificate.certified:
+            assert (certificate.status is Status.OPTIMAL) == certain
             assert ("are optimal" in certificate.claim) == certain
             assert certain or found.loss < terms.resolution
 
@@ -121,6 +128,8 @@ def test_an_end_of_the_budget_says_what_is_open_and_what_it_takes() -> None:
     terms = terms_for(problem)
     found = judged(problem, terms, 4)
     certificate = conclude(found, terms, episodes=32)
+    assert certificate.status is Status.OPEN
+    assert certificate.tolerance is None
     assert not certificate.certified
     assert certificate.claim == "none"
     assert certificate.failure == 1.0
@@ -138,7 +147,7 @@ def test_an_end_of_the_budget_says_what_is_open_and_what_it_takes() -> None:
 
 def test_an_end_before_there_was_a_plan() -> None:
     problem = small(1)
-    certificate = conclude(None, terms_for(problem), episodes=3)
+    certificate = conclude(judge(Node(), terms_for(problem)), terms_for(problem), episodes=3)
     assert not certificate.certified
     assert certificate.reason == (
         "the budget ended after 3 episodes, before there was a whole plan"
@@ -153,7 +162,7 @@ def test_the_estimate_of_what_it_takes_is_of_the_right_size() -> None:
     def after(n: int) -> Judgement:
         rewards = {(a,): (None, coins(n, mean)) for a, mean in enumerate((0.5, 0.7))}
         found = judge(written_trie({(): (symbols(n, n), None), **rewards}), terms)
-        assert isinstance(found, Judgement)
+        assert found.complete
         return found
 
     needed = next(n for n in range(20, 10**4) if after(n).settled)
@@ -166,6 +175,7 @@ def test_what_single_episodes_said_takes_the_claim_away() -> None:
     terms = terms_for(problem)
     found = judged(problem, terms, EXACT)
     certificate = conclude(found, terms, episodes=1, doubts=("the floor shakes",))
+    assert certificate.status is Status.REFUSED
     assert not certificate.certified
     assert certificate.claim == "none"
     assert certificate.reason == "the floor shakes"
@@ -177,12 +187,12 @@ def test_where_nothing_was_told_apart_the_user_is_warned() -> None:
     blind = tied(0.3)
     for guarantee, count in (("calibrated", 1), ("proved", 0)):
         terms = terms_for(blind, guarantee=guarantee, norm=3.0)
-        notes = conclude(judged(blind, terms, 10**5), terms, episodes=1).notes
-        assert sum("look alike at every level" in note for note in notes) == count
+        warnings = conclude(judged(blind, terms, 10**5), terms, episodes=1).warnings
+        assert sum("look alike at every level" in text for text in warnings) == count
     seeing = small(0)
     terms = terms_for(seeing)
-    assert conclude(judged(seeing, terms, EXACT), terms, episodes=1).notes == ()
-    assert conclude(None, terms, episodes=1).notes == ()
+    assert conclude(judged(seeing, terms, EXACT), terms, episodes=1).warnings == ()
+    assert conclude(judge(Node(), terms), terms, episodes=1).warnings == ()
 
 
 # ---------------------------------------------------------------- assumptions, decisions, interval
@@ -190,16 +200,16 @@ def test_where_nothing_was_told_apart_the_user_is_warned() -> None:
 
 def test_assumptions_are_all_there() -> None:
     problem = small(1)
-    calibrated = assumptions(terms_for(problem))
+    calibrated = of_adaptive(terms_for(problem))
     assert any("moves deterministically" in line for line in calibrated)
     assert any("independent between episodes" in line for line in calibrated)
     assert any("rewards between 0 and 1" in line for line in calibrated)
     assert any("not proved" in line for line in calibrated)
-    proved = assumptions(terms_for(problem, guarantee="proved", norm=4.5))
+    proved = of_adaptive(terms_for(problem, guarantee="proved", norm=4.5))
     assert any("norm at most 4.5" in line for line in proved)
     assert any("features bounded by 1" in line for line in proved)
     assert not any("not proved" in line for line in proved)
-    free = assumptions(
+    free = of_adaptive(
         terms_for(
             problem, guarantee="proved", norm=4.5, feature_noise=0.3, reward_range=(-np.inf, np.inf)
         )
@@ -211,7 +221,7 @@ def test_assumptions_are_all_there() -> None:
 def test_decisions_are_those_of_the_plan() -> None:
     problem = small(1)
     found = judged(problem, terms_for(problem), 50)
-    made = decisions(found)
+    made = levels(found)
     assert tuple(d.action for d in made) == found.plan.actions
     for decision in made:
         assert decision.estimates[decision.action] == max(decision.estimates)
@@ -225,8 +235,7 @@ def test_the_interval_holds_the_optimal_value(guarantee: str, count: int) -> Non
         problem = small(seed)
         terms = terms_for(problem, guarantee=guarantee, norm=problem.norm)
         found = judged(problem, terms, count, seed=seed)
-        plan: Actions = found.plan.actions
-        low, high = interval(found, plan, terms)
+        low, high = interval(found, terms)
         assert 0 <= low <= found.value <= high <= problem.horizon
         assert low <= problem.optimum[1] <= high
 
@@ -235,7 +244,7 @@ def test_the_interval_of_rewards_without_a_range() -> None:
     problem = surepath.make("gaussian", horizon=3, states=3, reward_noise=0.5, seed=1)
     terms = terms_for(problem, resolution=0.1)
     found = judged(problem, terms, 2000)
-    low, high = interval(found, found.plan.actions, terms)
+    low, high = interval(found, terms)
     assert math.isfinite(low)
     assert math.isfinite(high)
     assert low <= problem.optimum[1] <= high

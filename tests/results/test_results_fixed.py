@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from surepath.results.certificate import Certificate, Sources, certify
-from surepath.results.usage import Decision, Usage
+from surepath.results.assumptions import Sources
+from surepath.results.certificate import Certificate, Level
+from surepath.results.fixed import certify
+from surepath.results.usage import Usage
 from surepath.theory.schedule import Schedule, Setting, bounds, failure_bound, paper, tight
 
 SETTING = Setting(horizon=3, n_actions=2, dimension=4, gap=0.5, norm=2.0, delta=0.05)
@@ -18,9 +20,9 @@ SOURCES = Sources("measured", "given by the caller")
 IDLE = Usage(n_actions=2, expansions=[1, 1, 1], covered=[0, 0, 0])
 
 
-def decision(level: int, lead: float = 0.6, *, coverage: float = 0.3, action: int = 1) -> Decision:
+def decision(level: int, lead: float = 0.6, *, coverage: float = 0.3, action: int = 1) -> Level:
     """Estimates in which action 1 leads by `lead`."""
-    return Decision(
+    return Level.decided(
         level=level,
         action=action,
         estimates=(0.2, 0.2 + lead),
@@ -31,7 +33,7 @@ def decision(level: int, lead: float = 0.6, *, coverage: float = 0.3, action: in
 
 
 def certified(
-    decisions: Sequence[Decision],
+    decisions: Sequence[Level],
     setting: Setting = SETTING,
     schedule: Schedule = SCHEDULE,
     usage: Usage = IDLE,
@@ -39,7 +41,7 @@ def certified(
     return certify(schedule, setting, decisions, usage, sources=SOURCES)
 
 
-def plan(*leads: float) -> list[Decision]:
+def plan(*leads: float) -> list[Level]:
     return [decision(level, lead) for level, lead in enumerate(leads)]
 
 
@@ -101,7 +103,7 @@ def test_both_schedules_certify(schedule: Schedule) -> None:
 def test_a_single_action_needs_no_lead() -> None:
     setting = replace(SETTING, n_actions=1, horizon=1)
     schedule = tight(setting)
-    only = Decision(0, 0, (0.4,), 0.3, schedule.feature_samples, "regression")
+    only = Level.decided(0, 0, (0.4,), 0.3, schedule.feature_samples, "regression")
     certificate = certified([only], setting, schedule)
     assert certificate.certified
     assert certificate.levels[0].margin == math.inf
@@ -190,7 +192,7 @@ def test_a_ridge_that_proves_nothing() -> None:
     assert all(level.width == math.inf for level in certificate.levels)
 
 
-UNFOUNDED: dict[str, list[Decision]] = {
+UNFOUNDED: dict[str, list[Level]] = {
     "no decisions": [],
     "a level is missing": plan(0.6, 0.6),
     "a level comes twice": [decision(0), decision(1), decision(1)],

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import surepath
-from surepath.api import learner_of
 from surepath.cli import app
 from surepath.errors import InputError
 from surepath.learners.adaptive import Adaptive
 from surepath.learners.base import Asking
-from surepath.prepare.task import plan_task
+from surepath.prepare.call import Call
+from surepath.prepare.start import start
 from surepath.results.verify import verify
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
@@ -81,7 +81,7 @@ def test_a_result_whose_budget_ended_agrees_with_its_readings(tmp_path: Path) ->
 def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -> None:
     """The budget ends where the best state was predicted and never expanded."""
     problem, partly = surepath.make("continuous", seed=0), list[int]()
-    learner = learner_of(plan_task(problem))
+    learner = start(Call.of(problem)).learner
     assert isinstance(learner, Adaptive)
 
     def watch(_: Asking) -> None:
@@ -142,6 +142,15 @@ def no_longer_certified(data: Data) -> None:
     data["certificate"]["certified"] = False
 
 
+def open_again(data: Data) -> None:
+    data["certificate"]["status"] = "open"
+    data["certificate"]["certified"] = data["certified"] = False
+
+
+def tolerance(data: Data) -> None:
+    data["certificate"]["tolerance"] = 0.05
+
+
 def margin(data: Data) -> None:
     data["certificate"]["levels"][1]["margin"] += 0.01
 
@@ -176,7 +185,7 @@ def value(data: Data) -> None:
 
 CHANGES = [
     other_action, reward_sum, reward_count, more_delta, delta_of_the_terms, both_deltas, failure,
-    claim, no_longer_certified, margin, width, assumption, given_gap, dropped_prefix,
+    claim, open_again, tolerance, margin, width, assumption, given_gap, dropped_prefix,
     dropped_sequence, dropped_readings, value,
 ]  # fmt: skip
 
@@ -189,6 +198,14 @@ def test_tampering_shows(
     assert not found.agrees
     assert not found.certified
     assert found.differences
+
+
+@pytest.mark.parametrize("change", [no_longer_certified, lambda data: data.update(certified=False)])
+def test_a_file_that_contradicts_itself_is_refused(
+    change: Callable[[Data], object], original: surepath.Result, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="certified"):
+        verify(changed(saved(tmp_path, original), change))
 
 
 def observation_count(data: Data) -> None:

@@ -290,7 +290,7 @@ def killed_and_resumed(path: Path, rng: random.Random, workers: int = 0) -> int:
 def check_as_if_never_killed(path: Path, alone: Path, whole: surepath.Result) -> None:
     assert content(path) == content(alone)
     with Journal(path) as journal:
-        recorded = surepath.results.result.result_of(journal.get("result"))
+        recorded = surepath.results.result.restored(journal.get("result"))
     again = surepath.learn(Walk(), journal=path)
     for result in (recorded, again):
         assert result == whole

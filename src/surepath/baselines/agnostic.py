@@ -26,7 +26,7 @@ from surepath.baselines.sampled import Process, Sampled, reward_of
 from surepath.features import Features
 from surepath.readings.ridge import Ridge
 from surepath.readings.trie import Node
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import FloatArray
 from surepath.validate import between
 
@@ -76,9 +76,9 @@ class AgnosticQ(Sampled):
                 return
             yield from self._explore(open_node)
 
-    def _walk(self) -> Process[tuple[list[Decision], Node | None]]:
+    def _walk(self) -> Process[tuple[list[Level], Node | None]]:
         """The greedy path, down to the first prefix with an action that has no estimate."""
-        decisions, node = list[Decision](), self._root
+        decisions, node = list[Level](), self._root
         while node.level < self.horizon:
             yield from self._visit(node)
             coverages = self._coverages(node)
@@ -125,9 +125,9 @@ class AgnosticQ(Sampled):
                 estimates[action] = pairs.predict(node.point)[0]
         return estimates
 
-    def _decision(self, node: Node, estimates: FloatArray, coverages: FloatArray) -> Decision:
+    def _decision(self, node: Node, estimates: FloatArray, coverages: FloatArray) -> Level:
         predicted = [a for a in range(self.n_actions) if node.child(a).value is None]
-        return Decision(
+        return Level.decided(
             level=node.level,
             action=int(estimates.argmax()),
             estimates=tuple(estimates.tolist()),

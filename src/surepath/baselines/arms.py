@@ -19,7 +19,7 @@ import numpy as np
 from surepath.baselines.openloop import OpenLoop
 from surepath.errors import InputError
 from surepath.learners.base import Answer
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import Actions, FloatArray, IntArray
 from surepath.validate import between, whole
 
@@ -76,7 +76,7 @@ class Arms(OpenLoop):
         arm = int(order[-1])
         self.incumbent = self.sequence(arm)
         self.value = self._unscaled(float(self._means[arm]))
-        decisions = list[Decision]()
+        decisions = list[Level]()
         for level, action in enumerate(self.incumbent):
             # Arms with the same first actions are neighbours.
             arms = self.n_actions ** (self.horizon - level)
@@ -85,7 +85,7 @@ class Arms(OpenLoop):
             means = self._means[block].reshape(self.n_actions, -1)
             estimates = means[np.arange(self.n_actions), last].tolist()
             decisions.append(
-                Decision(
+                Level.decided(
                     level,
                     action,
                     tuple(self._unscaled(estimate) for estimate in estimates),

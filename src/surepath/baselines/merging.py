@@ -20,7 +20,7 @@ from surepath.builtin_problems.finite import FiniteProblem
 from surepath.features import Features
 from surepath.learners.base import Answer, Asking
 from surepath.readings.embedding import VectorEmbedding
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import Actions, FloatArray, IntArray, Request
 from surepath.validate import between, whole
 
@@ -128,11 +128,13 @@ class Merging(Asking):
         values = [self._rewards[-1]]
         for rewards, targets in zip(self._rewards[-2::-1], self._targets[::-1], strict=True):
             values.insert(0, rewards + values[0].max(axis=1)[targets])
-        state, decisions = 0, list[Decision]()
+        state, decisions = 0, list[Level]()
         for level, q in enumerate(values):
             action = int(q[state].argmax())
             estimates = tuple(q[state].tolist())
-            decisions.append(Decision(level, action, estimates, 0.0, self.samples, "expansion"))
+            decisions.append(
+                Level.decided(level, action, estimates, 0.0, self.samples, "expansion")
+            )
             if level < len(self._targets):
                 state = int(self._targets[level][state, action])
         self.plan = tuple(decisions)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from surepath.baselines.openloop import TreeSearch
 from surepath.learners.base import Answer
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.validate import between, whole
 
 
@@ -97,13 +97,13 @@ class Olop(TreeSearch):
             self._settle()
 
     def _settle(self) -> None:
-        decisions = list[Decision]()
+        decisions = list[Level]()
         for level, edge in enumerate(self._recommended(0)):
             action = edge % self.n_actions
             every = range(edge - action, edge - action + self.n_actions)
             estimates = tuple(self._unscaled(self._value(e), level) for e in every)
             samples = self._counts[edge]
-            decisions.append(Decision(level, action, estimates, 0.0, samples, "expansion"))
+            decisions.append(Level.decided(level, action, estimates, 0.0, samples, "expansion"))
         self.plan = tuple(decisions)
         self.value = decisions[0].estimates[decisions[0].action]
 

@@ -35,7 +35,7 @@ from surepath.baselines.sampled import Process, Sampled, path_return, reward_of
 from surepath.errors import NumericalError
 from surepath.features import Features
 from surepath.readings.trie import Node
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import Actions, FloatArray
 from surepath.validate import between, whole
 
@@ -144,7 +144,7 @@ class Propagation(Sampled):
             self.played.append(leaf.prefix)
             self.settled = not self._propagate(leaf)
         actions = self.played[-1] if self.settled else self.incumbent
-        node, decisions = self._root, list[Decision]()
+        node, decisions = self._root, list[Level]()
         for action in actions:
             decisions.append(self._decision(node, action))
             node = node.child(action)
@@ -199,8 +199,8 @@ class Propagation(Sampled):
             self._ranges[node, action] = functions.version, value
         return value
 
-    def _decision(self, node: Node, action: int) -> Decision:
-        return Decision(
+    def _decision(self, node: Node, action: int) -> Level:
+        return Level.decided(
             level=node.level,
             action=action,
             estimates=tuple(self._values(node)[:, 1].tolist()),

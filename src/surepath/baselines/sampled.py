@@ -18,7 +18,7 @@ from surepath.features import Features
 from surepath.learners.base import Answer, Asking
 from surepath.readings.embedding import VectorEmbedding
 from surepath.readings.trie import Node
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import Request
 from surepath.validate import whole
 
@@ -94,7 +94,7 @@ class Sampled(Asking):
         if self.value is None or total > self.value:
             self.incumbent, self.value = leaf.prefix, total
 
-    def _finish(self, decisions: list[Decision], value: float) -> None:
+    def _finish(self, decisions: list[Level], value: float) -> None:
         self.plan = tuple(decisions)
         self.incumbent = tuple(decision.action for decision in decisions)
         self.value = value

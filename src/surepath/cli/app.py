@@ -31,15 +31,16 @@ from surepath.errors import ExplainedError, InputError, SurepathError
 from surepath.journal.database import Journal
 from surepath.journal.export import export
 from surepath.journal.identity import call_of
+from surepath.prepare.call import Call, Future
+from surepath.prepare.start import FixedRun, start
 from surepath.prepare.systems import system_again, system_named
-from surepath.prepare.task import SCHEDULES, Future, plan_task
 from surepath.results.result import Result
 from surepath.results.verify import verify
 from surepath.run.executors import Executor, Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
 from surepath.system import System
-from surepath.theory.schedule import Schedule, Setting
+from surepath.theory.schedule import SCHEDULES, Schedule, Setting
 
 app = typer.Typer(
     add_completion=False,
@@ -371,9 +372,9 @@ def bound_command(
                 remedy="Leave these out, or leave out the problem and give all quantities.",
             )
         system = make(problem, **_parameters(param))
-        setting = plan_task(
-            system, horizon, schedule="tight", gap=gap, norm=norm, delta=delta
-        ).setting
+        run = start(Call.of(system, horizon, schedule="tight", gap=gap, norm=norm, delta=delta))
+        assert isinstance(run, FixedRun)
+        setting = run.setting
         assert setting is not None  # a named schedule always has one
         floor = tables.floor_of(system, delta) if horizon is None else None
     else:

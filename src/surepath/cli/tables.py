@@ -61,6 +61,7 @@ def verdict(result: Result, system: System) -> str:
         verdict = agree if system.is_optimal(result.actions) else "[red]DIFFERS from[/red]"
         lines.append(f"          the plan {verdict} the oracle's")
     lines += [f"note      {escape(note)}" for note in result.certificate.notes]
+    lines += [f"warning   {escape(warning)}" for warning in result.certificate.warnings]
     if result.certified:
         lines.append(f"[green]certified[/green] {result.certificate.claim}")
         lines.append(f"          {result.certificate.reason}")

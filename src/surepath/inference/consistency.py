@@ -14,19 +14,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from surepath.inference.states import Automaton
+from surepath.inference.tuning import TUNING
 from surepath.readings.trie import Node, Tally
 from surepath.system import Actions
 from surepath.theory.floor import binary_kl
-
-FALSE_ALARM = 1e-3
-"""Probability of an alarm when all is well, over all comparisons together."""
-
-SUSPICION = 0.5
-"""The same for being read more often, which is all that happens to a prefix that only looks odd."""
-
-ENOUGH = 512
-"""Readings with which a prefix is in the right state, if looking at it can tell. Before that, being
-odd is a reason to read it more often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +60,10 @@ def conflict(
     beyond = list[tuple[bool, float, Conflict]]()
     for nodes, node, rest in pairs:
         score = _score(node.rewards, rest, reward_range)
-        if score > math.log(many / SUSPICION):
+        if score > math.log(many / TUNING.consistency_suspicion):
             short = tuple(_short(node, nodes, future, machine))
             odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
-            if not odd.final or score > math.log(many / FALSE_ALARM):
+            if not odd.final or score > math.log(many / TUNING.consistency_alarm):
                 beyond.append((odd.final, score, odd))
     # Those that are final count first: nothing else will explain them.
     return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
@@ -96,7 +87,7 @@ def _short(
     node: Node, members: list[Node], future: int, machine: Automaton
 ) -> Iterator[tuple[Actions, int]]:
     """Sequences behind the sorting of the node's parent that were read too little."""
-    if node.rewards.count < ENOUGH:
+    if node.rewards.count < TUNING.consistency_readings:
         yield node.prefix, node.rewards.count
     parent = node.parent
     assert parent is not None  # an action leads to the node
@@ -106,7 +97,7 @@ def _short(
         known = max(nodes, key=lambda member: member.count)
         for actions in product(range(machine.n_actions), repeat=future - 1):
             count = sum(_read(member, actions) for member in nodes)
-            if count < ENOUGH:
+            if count < TUNING.consistency_readings:
                 yield (*known.prefix, *actions), count
 
 

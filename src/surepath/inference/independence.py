@@ -21,17 +21,11 @@ import numpy as np
 from scipy.special import chdtrc, ndtri
 
 from surepath.features import Features
+from surepath.inference.tuning import TUNING
 from surepath.system import Episodes, FloatArray
-
-SMALLEST_BATCH = 8
-FEWEST = 5
-"""Readings that stand out, at least, in whatever is compared."""
 
 ROUNDING = 1e-12
 """Relative error of centring."""
-
-WARNING, ALARM = 3.5, 5.0
-"""Standard deviations from what independence gives: worth a remark, and no longer believed."""
 
 
 # Their published types say nothing. (scipy.stats has both too, and takes half a second to import.)
@@ -49,7 +43,7 @@ class Dependence:
         self._variance: dict[int, float] = {}
 
     def add(self, episodes: Episodes) -> None:
-        if episodes.count < SMALLEST_BATCH:
+        if episodes.count < TUNING.dependence_batch:
             return
         steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
         read = [self._read(episodes, step) for step in range(steps)]
@@ -73,7 +67,7 @@ class Dependence:
         squares = (rows**2).sum(axis=0)
         # Chance meetings of rare events are not what the variance says: leave them out. The rest in
         # units of their own, so that none drowns the others.
-        enough = squares**2 >= FEWEST * (rows**4).sum(axis=0)
+        enough = squares**2 >= TUNING.dependence_events * (rows**4).sum(axis=0)
         # What a constant leaves when it is centred is rounding.
         keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
         return rows[:, keep] / np.sqrt(squares[keep])
@@ -89,11 +83,11 @@ class Dependence:
 
     def doubt(self) -> str:
         """Why the hidden state may not move deterministically; empty when little speaks for it."""
-        return self._text(ALARM)
+        return self._text(TUNING.dependence_alarm)
 
     def warning(self) -> str:
         """The same, where it is worth a remark but not yet a reason to refuse."""
-        return "" if self.doubt() else self._text(WARNING)
+        return "" if self.doubt() else self._text(TUNING.dependence_warning)
 
     def _text(self, limit: float) -> str:
         guilty = {step: score for step, score in self.scores.items() if score > limit}

@@ -1,4 +1,4 @@
-"""What the readings decide so far: the plan, what could still beat it, and what is in doubt.
+"""What the readings decide so far: the plan, what could still beat it, and what is not sure yet.
 
 A function of the trie and the terms alone. The adaptive learner asks it what to read next, and
 `verify` asks it again, from the recorded readings, what they prove.
@@ -8,89 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from surepath.inference.consistency import Conflict, conflict
-from surepath.inference.paths import (
-    Challenger,
-    Path,
-    Spreads,
-    best_path,
-    challengers,
-    missing,
-    reach,
-)
-from surepath.inference.states import Automaton, Edge, Shape, Sorting, derive
-from surepath.inference.values import Values, estimate
-from surepath.inference.widths import Calibrated, Guarantee, Proved
+from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
+from surepath.inference.states import Automaton, Edge, Sorting, derive
+from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
+from surepath.inference.values import Values, estimate, missing
+from surepath.inference.widths import Guarantee, widths_of
 from surepath.readings.trie import Node
-from surepath.system import Actions, FloatArray
-
-SHOWN = 128
-"""Readings after which a state of its own, if it is one, has had its chance to show."""
-
-GuaranteeName: TypeAlias = Literal["calibrated", "proved"]
+from surepath.system import Actions
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What a run is held to."""
-
-    shape: Shape
-    guarantee: GuaranteeName
-    delta: float
-    gap: float | None  # least loss of a suboptimal plan, where it is known
-    resolution: float  # otherwise: plans closer than this count as equal
-    reward_range: tuple[float, float]
-    norm: float | None = None  # proved only, like the following
-    radius: float = 1.0
-    feature_noise: float | None = None
-    reward_noise: float = 0.5
-
-    def widths(self) -> Guarantee:
-        if self.guarantee == "calibrated":
-            ways = self.shape.horizon * (self.shape.n_actions - 1)
-            return Calibrated(
-                self.delta, self.reward_range, self.reward_noise, self.shape.horizon, ways
-            )
-        assert self.norm is not None  # checked when the terms were made
-        return Proved(
-            self.delta,
-            self.norm,
-            self.shape.horizon,
-            self.shape.n_actions,
-            self.shape.dimension,
-            self.radius,
-            self.feature_noise,
-            self.reward_noise,
-        )
-
-    def excess(self, margin: FloatArray, width: FloatArray) -> FloatArray:
-        """By how much the width of a lead is too large; negative when the question is settled.
-
-        Settled: the plan leads for certain; or loses, if at all, less than any suboptimal plan
-        does; or, where no gap is known, its lead is known to within the resolution, so that it
-        loses less than that, if at all.
-        """
-        if self.gap is not None:
-            return width - margin - self.gap
-        return width - np.maximum(margin, self.resolution + np.minimum(margin, 0.0))
-
-    def doubtful(self, spread: FloatArray) -> FloatArray:
-        """Spreads of predictions, such that none is taken for a tie.
-
-        What was read may count as equal within the resolution. A prediction that comes so close is
-        a reason to go there and look.
-        """
-        if self.gap is not None:
-            return spread
-        return np.where(spread > 0, spread + self.resolution**2, spread)
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class UnsureEnd:
     """An edge whose end may be another state than it is taken for, where that could matter."""
 
     level: int
@@ -102,49 +35,68 @@ class Doubt:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     machine: Automaton
+    complete: bool  # whether every edge was read that has to be, so that all that follows is there
     values: Values
     plan: Path
     spreads: Spreads
-    rivals: list[Challenger]  # for each deviation from the plan, the one hardest to rule out
-    doubts: list[Doubt]
+    challengers: list[Challenger]  # for each deviation from the plan, the hardest to rule out
+    unsure_ends: list[UnsureEnd]
     conflict: Conflict | None  # prefixes of one state that go on differently
     value: float  # estimate of the plan's value
     width: float  # of that estimate
     kept: Actions | None  # the sequence whose nodes stand for themselves, where that is needed
     stands: bool  # whether that is the plan
 
+    @classmethod
+    def of_too_little(cls, machine: Automaton) -> Judgement:
+        """While edges are missing there is a machine, and nothing to be said of its paths."""
+        return cls(
+            machine,
+            complete=False,
+            values=Values([], []),
+            plan=Path([], end=0),
+            spreads=[],
+            challengers=[],
+            unsure_ends=[],
+            conflict=None,
+            value=math.nan,
+            width=math.inf,
+            kept=None,
+            stands=False,
+        )
+
     @property
     def open(self) -> list[Challenger]:
-        return [rival for rival in self.rivals if not rival.excess < 0]
+        return [challenger for challenger in self.challengers if not challenger.excess < 0]
 
     @property
     def settled(self) -> bool:
         unfinished = self.conflict is not None and not self.conflict.final
-        return self.stands and not (self.open or self.doubts or unfinished)
+        return self.stands and not (self.open or self.unsure_ends or unfinished)
 
     @property
     def loss(self) -> float:
         """The most that the plan can fall short of the optimum."""
-        return max((rival.loss for rival in self.rivals), default=0.0)
+        return max((challenger.loss for challenger in self.challengers), default=0.0)
 
     @property
     def weakest(self) -> Challenger | None:
-        return max(self.rivals, key=lambda rival: rival.excess, default=None)
+        return max(self.challengers, key=lambda challenger: challenger.excess, default=None)
 
 
-def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement | Automaton:
-    """What the readings decide; only the machine, while not every edge it needs has been read.
+def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
+    """What the readings decide.
 
     Where nodes are not pooled, the plan is judged by what was read on its own way, so its nodes
     have to stand for their states: the machine is derived again with the plan that came out, until
     the same plan comes out.
     """
-    widths = terms.widths()
+    widths = widths_of(terms)
     tries = 0
     while True:
         machine = derive(root, terms.shape, pool=widths.pools, keep=None if widths.pools else keep)
         if missing(machine, 1):
-            return machine
+            return Judgement.of_too_little(machine)
         values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
         plan = best_path(machine, values)
         stands = widths.pools or plan.actions == keep
@@ -166,22 +118,23 @@ def _judged(
 ) -> Judgement:
     spreads = widths.spreads(machine)
     whole = len(plan.edges) == machine.horizon
-    rivals, doubts, width = list[Challenger](), list[Doubt](), math.inf
+    found, unsure, width = list[Challenger](), list[UnsureEnd](), math.inf
     if whole:
-        guesses = [terms.doubtful(spread) for spread in widths.guesses(values.variance)]
-        rivals = challengers(machine, plan, values, spreads, guesses, widths.width, terms.excess)
+        guesses = [terms.beyond_ties(spread) for spread in widths.guesses(values.variance)]
+        found = challengers(machine, plan, values, spreads, guesses, widths.width, terms.excess)
         own = sum(float(spreads[level][edge]) for level, edge in enumerate(plan.edges))
         width = float(widths.width(np.array(own)))
     if whole and widths.pools:
-        doubts = _doubts(machine, values, spreads, widths, terms)
+        unsure = _unsure_ends(machine, values, spreads, widths, terms)
     return Judgement(
         machine,
-        values,
-        plan,
-        spreads,
-        rivals,
-        doubts,
-        conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
+        complete=True,
+        values=values,
+        plan=plan,
+        spreads=spreads,
+        challengers=found,
+        unsure_ends=unsure,
+        conflict=conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
         value=float(values.best(0)[0]),
         width=width,
         kept=None if widths.pools else keep,
@@ -189,12 +142,12 @@ def _judged(
     )
 
 
-def _doubts(
+def _unsure_ends(
     machine: Automaton, values: Values, spreads: Spreads, widths: Guarantee, terms: Terms
-) -> list[Doubt]:
+) -> list[UnsureEnd]:
     before = reach(machine)
     enough = float(values.best(0)[0]) - terms.resolution
-    found = list[Doubt]()
+    found = list[UnsureEnd]()
     for level, layer in enumerate(machine.layers[:-1]):
         sorting = layer.sorting
         if sorting is None or not sorting.against.size:
@@ -206,19 +159,19 @@ def _doubts(
         for i, edge in enumerate(sorting.edges):
             best = before[level][edge[0]] + layer.mean[edge] + width[edge] + after
             unsure = sorting.against[i] < widths.evidence
-            if sorting.counts[i] >= SHOWN:
+            if sorting.counts[i] >= TUNING.chance_to_show:
                 unsure[-1] &= sorting.against[i, -1] <= 0
             open_to = np.flatnonzero(unsure & (best >= enough))
             if len(open_to):
-                found.append(_doubt(level, sorting, i, int(open_to[0])))
+                found.append(_unsure_end(level, sorting, i, int(open_to[0])))
     return found
 
 
-def _doubt(level: int, sorting: Sorting, i: int, other: int) -> Doubt:
+def _unsure_end(level: int, sorting: Sorting, i: int, other: int) -> UnsureEnd:
     """Whichever of the three is read least decides: the end, its state, or the other state."""
     alike = np.flatnonzero(sorting.labels == sorting.labels[i])
     options = [np.array([i]), alike[alike != i], np.flatnonzero(sorting.labels == other)]
     least = min((o for o in options if len(o)), key=lambda o: float(sorting.counts[o].sum()))
     read = int(least[sorting.counts[least].argmax()])
     count = int(sorting.counts[least].sum())
-    return Doubt(level, sorting.edges[i], sorting.edges[read], count)
+    return UnsureEnd(level, sorting.edges[i], sorting.edges[read], count)

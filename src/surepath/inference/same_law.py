@@ -21,10 +21,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from scipy.special import gammaln
 
+from surepath.inference.tuning import TUNING
 from surepath.readings.embedding import Cloud
 from surepath.system import FloatArray
-
-JEFFREYS = 0.5
 
 CERTAIN = 1e9
 """Log-odds of what cannot be otherwise."""
@@ -34,9 +33,6 @@ ROUNDING = 1e-12
 
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
-
-SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)
-"""Variances of a difference, in units of the noise of one reading: each as likely as the others."""
 
 _log_gamma: Callable[[FloatArray], FloatArray] = gammaln  # its published types say nothing
 
@@ -60,8 +56,9 @@ class Symbols:
 
 def _log_marginal(counts: FloatArray) -> FloatArray:
     """Of a sequence of symbols with these counts [..., D], the law integrated out: [...]."""
-    prior = JEFFREYS * counts.shape[-1]
-    each = _log_gamma(counts + JEFFREYS) - math.lgamma(JEFFREYS)
+    one = TUNING.symbol_prior
+    prior = one * counts.shape[-1]
+    each = _log_gamma(counts + one) - math.lgamma(one)
     return math.lgamma(prior) - _log_gamma(counts.sum(axis=-1) + prior) + each.sum(axis=-1)
 
 
@@ -74,18 +71,19 @@ class Vectors:
         apart = one[..., 1:] / np.maximum(n, 1)[..., None]
         apart = apart - other[..., 1:] / np.maximum(m, 1)[..., None]
         distance = effective * np.einsum("...d,...d->...", apart, apart)
-        growth = np.multiply.outer(SCALES, effective)
+        scales = TUNING.difference_scales
+        growth = np.multiply.outer(scales, effective)
         lean = np.log1p(growth) * apart.shape[-1]
         by_scale = ((lean - distance * growth / (1 + growth)) / 2).sum(axis=-1)
         # "Different" is a mixture over the scales: its likelihoods are averaged.
-        return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(SCALES))
+        return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
 
 
-Windows: TypeAlias = Sequence[Sequence[Cloud | None]]
+WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 """Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""
 
 
-def symbol_samples(windows: Windows, dimension: int) -> FloatArray:
+def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
     """Counts, [G, P, D], of the symbols that were seen at all: the others say nothing."""
     empty = np.zeros(dimension)
     counts = np.array([[empty if c is None else c.total for c in window] for window in windows])
@@ -93,7 +91,7 @@ def symbol_samples(windows: Windows, dimension: int) -> FloatArray:
     return counts[..., seen] if seen.any() else counts[..., :1]
 
 
-def vector_samples(windows: Windows, dimension: int) -> FloatArray:
+def vector_samples(windows: WindowReadings, dimension: int) -> FloatArray:
     """Numbers and sums in units of the noise shared at each position, [G, P, 1 + D]."""
     samples = np.zeros((len(windows), len(windows[0]), 1 + dimension))
     for position in range(samples.shape[1]):

@@ -58,6 +58,11 @@ class Layer:
     sorting: Sorting | None = field(default=None)  # of the ends of these edges; None at the last
 
     @property
+    def edges(self) -> list[Edge]:
+        states, actions = self.count.shape
+        return [(state, action) for state in range(states) for action in range(actions)]
+
+    @property
     def expanded(self) -> NDArray[np.bool_]:
         """States all of whose actions were tried, [S]."""
         return np.all(self.count > 0, axis=1)
@@ -71,10 +76,6 @@ class Automaton:
     @property
     def horizon(self) -> int:
         return len(self.layers)
-
-    @property
-    def edges(self) -> int:
-        return sum(layer.count.size for layer in self.layers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,23 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.states import Automaton
+from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
-
-LEAST_POINTS = 12
-"""Expanded states of a level below which nothing is predicted there."""
-
-SPANNED = 0.5
-"""Share of its squared length that may be new in the median point, or the points span nothing."""
-
-CONSTANT = 3.0
-"""Length of the constant coordinate, in units of the points' own."""
-
-LARGEST = 0.2
-"""Share of the largest squared error that the scale has at least: what it is of the mean, and what
-is usual of Gaussian ones."""
-
-RIDGES = 10.0 ** np.arange(-4, 1)
-"""Tried, relative to the mean squared length of the points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +51,30 @@ def estimate(machine: Automaton, most: float, span: float) -> Values:
         known = layer.expanded
         if not known.all():
             values[~known] = most * (machine.horizon - level)
-            if layer.points is not None and known.sum() >= LEAST_POINTS:
+            if layer.points is not None and known.sum() >= TUNING.least_points:
                 found = _predict(layer.points[known], values[known], layer.points[~known], span)
                 inside = np.flatnonzero(~known)[found.inside]
                 values[inside], errors[inside] = found.values, found.variance
         q.append(values)
         variance.append(errors)
     return Values(q[::-1], variance[::-1])
+
+
+def shortage(machine: Automaton, least: int) -> list[FloatArray]:
+    """How many readings each edge is short of; [S, A] for each level."""
+    short = [np.maximum(least - layer.count, 0.0) for layer in machine.layers]
+    for part, layer in zip(short, machine.layers, strict=True):
+        if layer.points is not None:
+            tried = layer.expanded
+            # Those already tried, then those read most.
+            order = np.lexsort((-layer.count.sum(axis=1), ~tried))
+            part[order[max(int(tried.sum()), TUNING.least_points) :]] = 0.0
+    return short
+
+
+def missing(machine: Automaton, least: int) -> bool:
+    """Whether an edge that has to be read was read fewer times."""
+    return any(bool(part.any()) for part in shortage(machine, least))
 
 
 class _Predicted(NamedTuple):
@@ -91,7 +93,7 @@ def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: f
     centre = points.mean(axis=0)
     size = float(((points - centre) ** 2).sum(axis=1).mean()) or 1.0
     x, z = (_with_constant(p - centre, size) for p in (points, others))
-    fits = [_fit(x @ x.T, values, ridge) for ridge in (RIDGES * size).tolist()]
+    fits = [_fit(x @ x.T, values, ridge) for ridge in (np.array(TUNING.ridges) * size).tolist()]
     ridge, inverse, missed = min(fits, key=lambda fit: float((fit[2] ** 2).mean()))
     left_out = 1 / np.diag(inverse)  # squared distance of each point from the others
     # That no state was missed so far does not say that none ever will: as in Laplace's rule of
@@ -99,10 +101,10 @@ def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: f
     # a dozen states that all pay nothing would promise that no state pays.
     errors = np.append((missed**2 / left_out[:, None]).mean(axis=1), span**2 / size)
     # Few large errors among many small ones are not Gaussian: the largest counts by itself.
-    scale = max(float(errors.mean()), LARGEST * float(errors.max()))
+    scale = max(float(errors.mean()), TUNING.largest_error_share * float(errors.max()))
     cross = z @ x.T
     distance = (z**2).sum(axis=1) + ridge - np.einsum("ij,jk,ik->i", cross, inverse, cross)
-    spans = float(np.median(left_out)) <= SPANNED * size + ridge
+    spans = float(np.median(left_out)) <= TUNING.new_direction * size + ridge
     inside = (distance <= left_out.max()) & spans
     predicted = (cross @ inverse @ values)[inside]
     return _Predicted(inside, predicted, scale * np.maximum(distance[inside], ridge))
@@ -112,7 +114,7 @@ def _with_constant(points: FloatArray, size: float) -> FloatArray:
     """With a long constant coordinate: the average value is fitted too, hardly shrunk by the ridge,
     and left out with the state that is left out.
     """
-    return np.column_stack([points, np.full(len(points), CONSTANT * np.sqrt(size))])
+    return np.column_stack([points, np.full(len(points), TUNING.constant_length * np.sqrt(size))])
 
 
 def _fit(

@@ -24,20 +24,21 @@ norm times the distance of their embeddings. Bounds add, so widths add.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from surepath.errors import InputError
 from surepath.inference.paths import Spreads
 from surepath.inference.states import Automaton, Layer
+from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
 from surepath.readings.embedding import Cloud
 from surepath.readings.trie import Node
 from surepath.system import FloatArray
-
-FREE_WAYS = 4
-"""Ways to leave the plan that the Gaussian tail at sqrt(2 ln(2/delta)) pays for: it is about
-delta / 15, and there are several looks."""
+from surepath.validate import nearest
 
 BASEL = math.pi**2 / 6
 """Sum of 1 / n^2."""
@@ -73,6 +74,12 @@ class Calibrated:
 
     pools = True
 
+    @classmethod
+    def under(cls, terms: Terms) -> Calibrated:
+        horizon = terms.shape.horizon
+        ways = horizon * (terms.shape.n_actions - 1)
+        return cls(terms.delta, terms.reward_range, terms.reward_noise, horizon, ways)
+
     @property
     def evidence(self) -> float:
         return math.log(2 / self.delta)
@@ -80,7 +87,7 @@ class Calibrated:
     @property
     def strength(self) -> float:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
-        return self.evidence + math.log(max(1.0, self.ways / FREE_WAYS))
+        return self.evidence + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
         span = self.reward_range[1] - self.reward_range[0]
@@ -115,6 +122,26 @@ class Proved:
     reward_noise: float  # sub-Gaussian parameter; half the span of bounded rewards
 
     pools = False
+
+    @classmethod
+    def under(cls, terms: Terms) -> Proved:
+        if terms.norm is None:
+            raise InputError(
+                'guarantee="proved" needs norm, a bound on the weights of Q*',
+                got="norm=None",
+                remedy="Give norm (a larger one is always safe, and costs more episodes), or use "
+                'guarantee="calibrated".',
+            )
+        return cls(
+            terms.delta,
+            terms.norm,
+            terms.shape.horizon,
+            terms.shape.n_actions,
+            terms.shape.dimension,
+            terms.radius,
+            terms.feature_noise,
+            terms.reward_noise,
+        )
 
     @property
     def evidence(self) -> float:
@@ -169,6 +196,27 @@ class Proved:
         if self.feature_noise is None:
             return self.radius * (1 + math.sqrt(log)) / math.sqrt(count)
         return self.feature_noise * (math.sqrt(self.dimension) + math.sqrt(log)) / math.sqrt(count)
+
+
+GUARANTEES: Mapping[str, Callable[[Terms], Guarantee]] = {
+    "calibrated": Calibrated.under,
+    "proved": Proved.under,
+}
+"""Every guarantee by name, the default first."""
+
+
+def widths_of(terms: Terms) -> Guarantee:
+    """The guarantee that the terms name."""
+    return GUARANTEES[known_guarantee(terms.guarantee)](terms)
+
+
+def known_guarantee(name: str) -> str:
+    """The name, if there is such a guarantee."""
+    if name not in GUARANTEES:
+        raise InputError(
+            f"there is no guarantee {name!r}", got=repr(name), remedy=nearest(name, GUARANTEES)
+        )
+    return name
 
 
 def _stand_in(below: Layer, layer: Layer, state: int, action: int) -> Node:

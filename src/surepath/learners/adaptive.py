@@ -4,7 +4,7 @@ Each round the readings so far are judged (`judge`), and what is open decides wh
 
 1. edges of the machine that were hardly read: several at a time, by sequences that pass many;
 2. states on the best path, or on a path that may be better, whose value is only predicted;
-3. paths that may still be better than the plan: the plan or the rival, whichever narrows the
+3. paths that may still be better than the plan: the plan or its challenger, whichever narrows the
    difference more for its cost;
 4. ends of edges that may be another state than they are taken for, where that could matter;
 5. prefixes that pay differently from others of their state.
@@ -20,26 +20,19 @@ import numpy as np
 
 from surepath.features import Features
 from surepath.inference.independence import Dependence
-from surepath.inference.judgement import Doubt, Judgement, Terms, judge
-from surepath.inference.paths import Challenger, cover, missing, reach, sharpen
+from surepath.inference.judgement import Judgement, UnsureEnd, judge
+from surepath.inference.paths import Challenger, reach
 from surepath.inference.states import Automaton
+from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
+from surepath.inference.values import missing
+from surepath.inference.widths import widths_of
 from surepath.learners.base import Answer, Asking
+from surepath.learners.next_readings import cover, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
-from surepath.results.adaptive import decisions
+from surepath.results.adaptive import levels
 from surepath.system import Actions, Episodes, Request
-
-FIRST = 8
-"""Readings of every edge before anything is decided."""
-
-GROWTH = (0.1, 0.4)
-"""Least and most by which the readings behind an open question grow at a time."""
-
-AT_ONCE = 0.25
-"""States that are expanded together, as a share of those of their level that were before."""
-
-FEWEST = 4
-"""Episodes below which a request is not worth its while."""
 
 
 class Adaptive(Asking):
@@ -49,10 +42,11 @@ class Adaptive(Asking):
         self,
         features: Features,
         terms: Terms,
+        choices: np.random.Generator,
         *,
         largest_batch: int | None = None,
-        seed: int = 0,
     ) -> None:
+        """`choices` draws actions where nobody has been: the same stream, the same requests."""
         shape = terms.shape
         embedding = CloudEmbedding(features, shape.n_actions, shape.future)
         super().__init__(shape.horizon, shape.n_actions, embedding, terms.reward_range)
@@ -61,8 +55,7 @@ class Adaptive(Asking):
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
         self._largest_batch = largest_batch or 2**62
-        # Where nobody has been, actions are drawn: the same ones for the same seed and answers.
-        self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**32,)))
+        self._choices = choices
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
 
@@ -77,7 +70,7 @@ class Adaptive(Asking):
         )
         if not wanted:
             assert self.judgement is not None  # nothing is wanted once everything was judged
-            self.plan = decisions(self.judgement)
+            self.plan = levels(self.judgement)
 
     def _absorb(self, request: Request, answer: Answer) -> None:
         node = self.root
@@ -106,21 +99,22 @@ class Adaptive(Asking):
     def _wanted(self) -> dict[Actions, int]:
         self.usage.rounds += 1
         judged = judge(self.root, self.terms, self.incumbent or None)
-        machine = judged if isinstance(judged, Automaton) else judged.machine
-        if isinstance(judged, Judgement):
+        machine = judged.machine
+        if judged.complete:
             self._note(judged)
-        if missing(machine, FIRST):
-            return _merged(cover(machine, FIRST, self._rng))
-        assert isinstance(judged, Judgement)
+        if missing(machine, TUNING.first_readings):
+            return _merged(cover(machine, TUNING.first_readings, self._choices))
         if len(judged.plan.edges) < self.horizon:
             return _merged(self._explore(judged))
         wanted = list[tuple[Actions, int]]()
-        for rival in judged.open:
-            wanted += self._tell_apart(judged, rival)
-        for doubt in judged.doubts:
-            wanted.append(self._identify(machine, doubt))
+        for challenger in judged.open:
+            wanted += self._tell_apart(judged, challenger)
+        for unsure in judged.unsure_ends:
+            wanted.append(self._identify(machine, unsure))
         if judged.conflict is not None:
-            wanted += [(odd, max(FEWEST, count)) for odd, count in judged.conflict.short]
+            wanted += [
+                (odd, max(TUNING.least_request, count)) for odd, count in judged.conflict.short
+            ]
         if not (wanted or judged.settled):
             # Two plans take turns, each the best as long as the other's nodes stand for their
             # states: what tells their nodes apart are readings of both.
@@ -148,7 +142,7 @@ class Adaptive(Asking):
         as_good = promise >= promise[judged.plan.end] - self.terms.resolution
         order = np.argsort(-promise, kind="stable")
         others = [int(state) for state in order if as_good[state] and not expanded[state]]
-        most = max(1, int(AT_ONCE * expanded.sum()))
+        most = max(1, int(TUNING.expanded_at_once * expanded.sum()))
         chosen = dict.fromkeys([judged.plan.end, *others])
         return [
             request
@@ -158,25 +152,28 @@ class Adaptive(Asking):
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
         prefix = machine.layers[level].prefixes[state]
-        return [((*prefix, action), FIRST) for action in range(self.n_actions)]
+        return [((*prefix, action), TUNING.first_readings) for action in range(self.n_actions)]
 
-    def _tell_apart(self, judged: Judgement, rival: Challenger) -> list[tuple[Actions, int]]:
-        if rival.guessed >= 0.5:
-            level = rival.level + len(rival.path.edges)
-            return self._expand(judged.machine, level, rival.path.end)
+    def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[tuple[Actions, int]]:
+        if challenger.guessed >= TUNING.mostly_guessed:
+            level = challenger.level + len(challenger.path.edges)
+            return self._expand(judged.machine, level, challenger.path.end)
         # Widths shrink with the root of the readings: how many more would settle it.
-        allowed = rival.width - rival.excess
-        least, most = GROWTH
-        needed = (rival.width / allowed) ** 2 - 1 if allowed > 0 else most
+        allowed = challenger.width - challenger.excess
+        least, most = TUNING.least_growth, TUNING.most_growth
+        needed = (challenger.width / allowed) ** 2 - 1 if allowed > 0 else most
         growth = min(max(needed, least), most)
-        pools = self.terms.widths().pools
-        readings = sharpen(judged.machine, judged.plan, rival, judged.spreads, pools=pools)
-        return [(actions, max(FEWEST, math.ceil(growth * count))) for actions, count in readings]
+        pools = widths_of(self.terms).pools
+        readings = sharpen(judged.machine, judged.plan, challenger, judged.spreads, pools=pools)
+        return [
+            (actions, max(TUNING.least_request, math.ceil(growth * count)))
+            for actions, count in readings
+        ]
 
-    def _identify(self, machine: Automaton, doubt: Doubt) -> tuple[Actions, int]:
-        state, action = doubt.read
-        actions = (*machine.layers[doubt.level].prefixes[state], action)
-        return actions, max(FEWEST, math.ceil(GROWTH[1] * doubt.count))
+    def _identify(self, machine: Automaton, unsure: UnsureEnd) -> tuple[Actions, int]:
+        state, action = unsure.read
+        actions = (*machine.layers[unsure.level].prefixes[state], action)
+        return actions, max(TUNING.least_request, math.ceil(TUNING.most_growth * unsure.count))
 
     def _more(self, actions: Actions) -> tuple[Actions, int]:
         """A share more readings of a sequence than it has."""
@@ -184,7 +181,7 @@ class Adaptive(Asking):
         for action in actions:
             node = node.children[action]  # a plan was read to its end
             count = min(count, node.rewards.count)
-        return actions, max(FIRST, math.ceil(GROWTH[1] * count))
+        return actions, max(TUNING.first_readings, math.ceil(TUNING.most_growth * count))
 
     def status(self) -> dict[str, str]:
         judged = self.judgement
@@ -197,10 +194,10 @@ class Adaptive(Asking):
             "gap": "-",
             "weakest": "-",
         }
-        if judged is not None and judged.rivals:
+        if judged is not None and judged.challengers:
             loss = max(judged.loss, 0.0)
             weakest = judged.weakest
-            assert weakest is not None  # there are rivals
+            assert weakest is not None  # there are challengers
             cells["incumbent"] = f"{judged.value:.4f}"
             cells["bound"] = f"{judged.value + loss:.4f}"
             cells["gap"] = f"{loss:.4f}"

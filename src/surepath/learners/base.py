@@ -14,7 +14,8 @@ from typing import Any
 
 from surepath.errors import InputError
 from surepath.readings.embedding import Embedding
-from surepath.results.usage import Decision, Usage, shorten
+from surepath.results.certificate import Level
+from surepath.results.usage import Usage, shorten
 from surepath.system import Actions, Readings, Request, RewardMoments, steps_of
 from surepath.validate import whole
 
@@ -43,7 +44,7 @@ class Asking(ABC):
         self.embedding = embedding
         self.reward_range = reward_range
         self.usage = Usage(n_actions, [0] * horizon, [0] * horizon)
-        self.plan: tuple[Decision, ...] | None = None
+        self.plan: tuple[Level, ...] | None = None
         self.value: float | None = None  # last estimate of V* at the root
         self.incumbent: Actions = ()  # best actions known so far, as far as they are known
         self._pending: tuple[Request, ...] = ()

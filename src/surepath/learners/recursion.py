@@ -21,7 +21,7 @@ from surepath.learners.base import Answer, Asking
 from surepath.readings.embedding import KernelMap, embed
 from surepath.readings.ridge import Regression
 from surepath.readings.trie import Node, Tally
-from surepath.results.usage import Decision
+from surepath.results.certificate import Level
 from surepath.system import FloatArray, Request
 from surepath.theory.schedule import Schedule, exhaustive_from
 from surepath.validate import whole
@@ -89,7 +89,7 @@ class Learner(Asking):
         """Algorithm 1."""
         while True:  # line 3
             self.usage.rounds += 1
-            decisions: list[Decision] = []
+            decisions: list[Level] = []
             uncovered: tuple[Node, Any] | None = None
             node = self._root
             for level in self._levels:  # line 4
@@ -111,7 +111,7 @@ class Learner(Asking):
                 return  # line 9
             yield from self._expand(*uncovered)  # lines 12 to 17
 
-    def _finish(self, node: Node, decisions: list[Decision]) -> Process:
+    def _finish(self, node: Node, decisions: list[Level]) -> Process:
         """Complete the plan where windows are cut off by the horizon: try all that is left."""
         if node.level < self.horizon:
             value = yield self._value(node)
@@ -231,9 +231,9 @@ class Learner(Asking):
 
     # ------------------------------------------------------------ decisions
 
-    def _predicted(self, node: Node, x: Any, level: Regression) -> Decision:
+    def _predicted(self, node: Node, x: Any, level: Regression) -> Level:
         estimates = level.predict(x)
-        return Decision(
+        return Level.decided(
             level=node.level,
             action=int(estimates.argmax()),
             estimates=tuple(estimates.tolist()),
@@ -242,10 +242,10 @@ class Learner(Asking):
             source="regression",
         )
 
-    def _tried(self, node: Node) -> Decision:
+    def _tried(self, node: Node) -> Level:
         """The decision at a node whose actions were all tried."""
         assert node.targets is not None
-        return Decision(
+        return Level.decided(
             level=node.level,
             action=int(node.targets.argmax()),
             estimates=tuple(node.targets.tolist()),

@@ -1,4 +1,4 @@
-"""Systems by name: a built-in problem, a Gymnasium id, or a factory of the user's own."""
+"""Whatever stands for a system: an object, a name, a Gymnasium id, a factory of the user's own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,25 @@ from surepath.builtin_problems import make, problems
 from surepath.errors import InputError
 from surepath.journal.identity import identity_of
 from surepath.system import System
+from surepath.validate import whole
+
+
+def system_of(env: object, horizon: int | None = None) -> System:
+    """The system that was passed, or that a problem's name or anything of Gymnasium stands for."""
+    if isinstance(env, str) and env in problems():
+        env = make(env)
+    if not isinstance(env, System) and is_gym(env):
+        env = as_system(env, horizon)
+    if isinstance(env, type) or not isinstance(env, System):
+        called = f" Perhaps you meant {env.__name__}(...)." if isinstance(env, type) else ""
+        raise InputError(
+            "env must be a system: horizon, n_actions and rollout(actions, n, rng)",
+            got=repr(env),
+            remedy="Pass a problem from surepath.make(name), a Gymnasium environment, or an object "
+            "with those members." + called,
+        )
+    whole("n_actions", env.n_actions, least=1)
+    return env
 
 
 def system_named(name: str, parameters: Mapping[str, Any], horizon: int | None = None) -> System:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surepath.errors import InputError, MissingExtraError
-from surepath.inference.judgement import Terms
 from surepath.inference.states import Shape
-from surepath.results.certificate import SCHEMA, Certificate, Level
+from surepath.inference.terms import Terms
+from surepath.results.certificate import SCHEMA, Certificate, Level, Status
 from surepath.results.usage import Usage
 from surepath.system import Actions
 from surepath.theory.schedule import Bounds, Schedule
@@ -45,7 +46,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "schema": SCHEMA,
+            "schema": self.certificate.schema,
             "actions": list(self.actions),
             "value": self.value,
             "interval": list(self.interval),
@@ -108,13 +109,13 @@ def load(path: str | Path) -> Result:
             got=str(error),
             remedy="Give a file that result.save(path) wrote.",
         ) from error
-    if not isinstance(data, dict) or data.get("schema") not in (1, SCHEMA):  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+    if not isinstance(data, dict) or data.get("schema") not in range(1, SCHEMA + 1):  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
         raise InputError(
             f"{path} does not hold a result of schema {SCHEMA} or older",
             got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
             remedy="Give a file that result.save(path) of this version wrote.",
         )
-    return result_of(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
+    return restored(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
 
 
 def _no_constant(name: str) -> None:
@@ -122,10 +123,11 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def result_of(data: dict[str, Any]) -> Result:
+def restored(data: dict[str, Any]) -> Result:
     """The result that was saved as this."""
-    certificate: dict[str, Any] = {**data["certificate"], "schema": SCHEMA}
-    for name in ("assumptions", "notes", "doubts"):
+    certificate: dict[str, Any] = {**data["certificate"], "schema": data["schema"]}
+    certified = certificate.pop("certified")
+    for name in ("assumptions", "notes", "warnings", "doubts"):
         certificate[name] = tuple(certificate.get(name, ()))
     if certificate["schedule"] is not None:
         certificate["schedule"] = Schedule(**certificate["schedule"])
@@ -134,6 +136,15 @@ def result_of(data: dict[str, Any]) -> Result:
     if certificate["bounds"] is not None:
         certificate["bounds"] = Bounds(**certificate["bounds"])
     certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
+    if certificate["schema"] < 3:
+        certificate.update(_status_of_old(certificate, certified=certified))
+    certificate["status"] = Status(certificate["status"])
+    if not certified == data["certified"] == certificate["status"].certified:
+        raise InputError(
+            "whether a result is certified must follow from its status",
+            got=f"certified={certified} and {data['certified']}, {certificate['status']}",
+            remedy="Use the file as it was saved.",
+        )
     low, high = data["interval"]
     return Result(
         actions=tuple(data["actions"]),
@@ -143,6 +154,24 @@ def result_of(data: dict[str, Any]) -> Result:
         usage=Usage(**data["usage"]),
         record=data.get("record"),
     )
+
+
+def _status_of_old(certificate: Mapping[str, Any], *, certified: bool) -> dict[str, Any]:
+    """Status and tolerance where a file has none.
+
+    A certified plan loses at most the resolution of its terms; where it is optimal for certain, an
+    old file said so in words only, and this says less.
+    """
+    terms: Terms | None = certificate.get("terms")
+    if not certified:
+        open_or_refused = Status.REFUSED if certificate["doubts"] else Status.OPEN
+        return {
+            "status": Status.UNPROVED if terms is None else open_or_refused,
+            "tolerance": None,
+        }
+    if terms is None or terms.gap is not None:
+        return {"status": Status.OPTIMAL, "tolerance": 0.0}
+    return {"status": Status.WITHIN, "tolerance": terms.resolution}
 
 
 def _terms(data: dict[str, Any]) -> Terms:

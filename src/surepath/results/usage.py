@@ -1,10 +1,9 @@
-"""What a run has to show for itself: what it cost, and what each decision rests on."""
+"""What a run cost, and where."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 
 def shorten(actions: Sequence[int], most: int = 24) -> str:
@@ -41,21 +40,3 @@ class Usage:
     def beta(self) -> int:
         """Actions tried at uncovered (bad) nodes: the paper's beta, summed over rounds."""
         return self.n_actions * sum(self.expansions)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What one level of a plan rests on."""
-
-    level: int
-    action: int
-    estimates: tuple[float, ...]  # of Q*, for every action
-    coverage: float  # of the embedding by the stored ones; 0 where every action was tried
-    samples: int  # readings behind the embedding, or behind each reward mean
-    source: Literal["regression", "expansion"]  # where the estimates come from
-
-    @property
-    def margin(self) -> float:
-        """How far the chosen action leads the next one; infinite when there is no other."""
-        others = [q for a, q in enumerate(self.estimates) if a != self.action]
-        return self.estimates[self.action] - max(others, default=float("-inf"))

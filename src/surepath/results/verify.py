@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from surepath.errors import InputError
-from surepath.inference.judgement import Judgement, Terms, judge
-from surepath.inference.states import Automaton, Shape
+from surepath.inference.judgement import Judgement, judge
+from surepath.inference.states import Shape
+from surepath.inference.terms import Terms
 from surepath.journal.database import Journal, is_journal
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node
-from surepath.results.adaptive import conclude, interval, remarks
+from surepath.results.adaptive import conclude, interval, nothing_told_apart
 from surepath.results.certificate import Certificate
 from surepath.results.recount import reread
-from surepath.results.result import Result, load, result_of
+from surepath.results.result import Result, load, restored
 from surepath.system import FloatArray
 from surepath.validate import between
 
@@ -54,7 +55,7 @@ def verify(path: str | Path) -> Verification:
                 got=f"{journal.count()[0]} episodes and no result",
                 remedy=f"Go on with it first: surepath resume {path}",
             )
-        result = result_of(said)
+        result = restored(said)
         found = _verified(result, path)
         differences = found.differences + reread(journal, result)
     return replace(found, agrees=not differences, differences=differences)
@@ -73,25 +74,26 @@ def _verified(result: Result, path: str | Path) -> Verification:
     _check(claimed.terms, result.record)
     root = trie_of(result.record)
     judged = judge(root, claimed.terms, result.actions)
-    if isinstance(judged, Automaton):
-        judged = None
-    # What single episodes said is not in the pooled readings: doubts from there are kept.
+    # What single episodes said is not in the pooled readings: what comes from there is kept.
+    pooled = nothing_told_apart(judged, claimed.terms)
     derived = conclude(
         judged,
         claimed.terms,
         episodes=result.episodes,
         doubts=claimed.doubts,
-        notes=tuple(note for note in claimed.notes if note not in remarks(judged, claimed.terms)),
+        notes=claimed.notes,
+        warnings=tuple(warning for warning in claimed.warnings if warning not in pooled),
     )
     differences = (
-        _differences(claimed, derived) + _counts(root, claimed.terms.shape) + _cost(root, result)
+        *_differences(claimed, derived),
+        *_counts(root, claimed.terms.shape),
+        *_cost(root, result),
+        *_beside(judged, claimed.terms, result),
     )
-    if judged is not None:
-        differences += _beside(judged, result)
     return Verification(not differences, differences, derived)
 
 
-def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
+def _beside(judged: Judgement, terms: Terms, result: Result) -> tuple[str, ...]:
     """Where plan, value or interval are not what the readings show."""
     found: list[str] = []
     plan = judged.plan.actions
@@ -99,9 +101,8 @@ def _beside(judged: Judgement, result: Result) -> tuple[str, ...]:
         found.append(f"the readings make {plan} the plan")
     if math.isfinite(judged.value) and judged.value != result.value:
         found.append(f"the file says value {result.value}, its readings show {judged.value}")
-    terms = result.certificate.terms
-    if terms is not None and not result.certificate.doubts:
-        shown = interval(judged, result.actions, terms)
+    if not result.certificate.doubts:
+        shown = interval(judged, terms)
         if shown != result.interval:
             found.append(f"the file says interval {result.interval}, its readings show {shown}")
     return tuple(found)
@@ -167,10 +168,14 @@ def _damaged(what: str, got: object) -> InputError:
     return InputError(what, got=repr(got), remedy="Use the file as it was saved.")
 
 
+NEWER = {"status", "tolerance", "warnings", "schema"}
+"""Fields that a certificate of schema 2 does not have: what stands there was filled in."""
+
+
 def _differences(claimed: Certificate, derived: Certificate) -> tuple[str, ...]:
     ours, theirs = (json.loads(json.dumps(c.to_dict())) for c in (derived, claimed))
     return tuple(
         f"{name}: the file says {theirs[name]!r}, its readings show {ours[name]!r}"
         for name in ours
-        if ours[name] != theirs[name]
+        if ours[name] != theirs[name] and not (claimed.schema < 3 and name in NEWER)
     )

@@ -19,7 +19,7 @@ that (i) or (ii) fails for the largest t that satisfies (*); `paper` and `tight`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -425,3 +425,7 @@ def _tight(
 def _log_term(setting: Setting, expansions: int, statements: int) -> float:
     f, r = feature_batches(setting, expansions), reward_batches(setting, expansions)
     return math.log(statements * max(_statements(setting, f), r)) - math.log(setting.delta)
+
+
+SCHEDULES: Mapping[str, Callable[[Setting], Schedule]] = {"paper": paper, "tight": tight}
+"""Every fixed schedule that has a name."""

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.adapters.gym import as_system
-from surepath.api import learner_of, result_of
 from surepath.baselines.agnostic import AgnosticQ
 from surepath.baselines.arms import Lucb, SequentialHalving
 from surepath.baselines.crossentropy import CrossEntropy
@@ -36,6 +35,8 @@ from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import InputError
 from surepath.features import Custom, Features
 from surepath.learners.base import Asking
+from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.call import Call
 from surepath.prepare.task import Task, plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
@@ -204,7 +205,7 @@ def _at_length_one(features: Features, arena: Arena, seed: int) -> Features:
 
 
 def _task(arena: Arena, seed: int) -> Task:
-    return plan_task(arena.system, arena.horizon, delta=DELTA, seed=seed, **arena.options)
+    return plan_task(Call.of(arena.system, arena.horizon, delta=DELTA, seed=seed, **arena.options))
 
 
 def _merging(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
@@ -333,11 +334,10 @@ def attempt(trial: Trial) -> Trace:
 
 
 def _ours(arena: Arena, trial: Trial) -> Trace:
-    task = _task(arena, trial.seed)
-    learner = learner_of(task, trial.seed)
+    run = AdaptiveRun.of(_task(arena, trial.seed))
     watch = Watch(arena)
-    finished = drive(learner, task.runner, steps=trial.cap, watch=watch)
-    result = result_of(learner, task, DELTA, finished=finished)
+    finished = drive(run.learner, run.task.runner, steps=trial.cap, watch=watch)
+    result = run.result()
     watch.note(result.steps, result.actions)
     return watch.trace(result.steps, stopped=finished, certified=result.certified)
 

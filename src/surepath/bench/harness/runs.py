@@ -57,17 +57,13 @@ class Outcome:
     tolerance: float  # how far the certificate admits it may be: 0 where it claims the optimum
     certified: bool
     reason: str
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     episodes: int
     steps: int
 
     @property
     def optimal(self) -> bool:
         return self.loss <= 1e-9
-
-    @property
-    def warnings(self) -> list[str]:
-        return [note for note in self.notes if note.startswith("warning")]
 
     @property
     def wrong(self) -> bool:
@@ -84,10 +80,10 @@ def outcome(result: Result, loss: float) -> Outcome:
     proof = result.certificate
     return Outcome(
         loss=loss,
-        tolerance=proof.terms.resolution if proof.terms and "within" in proof.claim else 0.0,
+        tolerance=proof.tolerance or 0.0,
         certified=result.certified,
         reason=proof.reason,
-        notes=proof.notes,
+        warnings=proof.warnings,
         episodes=result.episodes,
         steps=result.steps,
     )

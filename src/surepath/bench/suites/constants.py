@@ -16,6 +16,8 @@ from surepath.builtin_problems.base import Problem
 from surepath.builtin_problems.tabular import tabular
 from surepath.features import OneHot
 from surepath.learners.recursion import Learner
+from surepath.prepare.call import Call
+from surepath.prepare.fixed import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
@@ -95,7 +97,7 @@ def run(job: tuple[str, float]) -> Run:
 
 def assumed(share: float) -> Setting:
     """What the instance says of itself, but so much of its gap."""
-    setting = plan_task(instance(), schedule="tight").setting
+    setting = FixedRun.of(plan_task(Call.of(instance(), schedule="tight"))).setting
     assert setting is not None  # a built-in problem knows its gap and norm
     return replace(setting, gap=setting.gap * share)
 

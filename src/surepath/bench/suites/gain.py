@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from surepath.api import learner_of
 from surepath.bench.harness.report import Cell, Finding, Section, slope
 from surepath.bench.harness.runs import Crew
 from surepath.builtin_problems.continuous import continuous
 from surepath.features.kernels import Kernel
-from surepath.prepare.features import KernelFeatures
+from surepath.prepare.call import Call
+from surepath.prepare.fixed import FixedRun
+from surepath.prepare.kernel_features import KernelFeatures
 from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
@@ -78,10 +79,13 @@ def expansions(job: tuple[str, float, int]) -> tuple[int, int]:
     name, ridge, seed = job
     problem = continuous(seed=seed)
     features = KernelFeatures(name, "nystroem")
-    task = plan_task(problem, features=features, schedule=Schedule(ridge, 1.0, 200, 200), seed=seed)
-    learner = learner_of(task)
+    schedule = Schedule(ridge, 1.0, 200, 200)
+    task = plan_task(Call.of(problem, features=features, schedule=schedule, seed=seed))
+    learner = FixedRun.of(task).learner
     drive(learner, Runner(problem, seed))
-    return max(learner.usage.expansions), task.expansions(ridge, 1.0) if task.expansions else 0
+    return max(learner.usage.expansions), task.psi.expansions(
+        ridge, 1.0
+    ) if task.psi.expansions else 0
 
 
 def _expansions(crew: Crew) -> Section:

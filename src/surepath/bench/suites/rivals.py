@@ -164,7 +164,7 @@ def merge(job: Rival) -> Outcome:
         tolerance=0.0,
         certified=False,
         reason="",
-        notes=(),
+        warnings=(),
         episodes=learner.usage.episodes,
         steps=learner.usage.steps,
     )

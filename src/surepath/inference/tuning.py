@@ -1,0 +1,168 @@
+"""Every number of the adaptive engine that was chosen rather than derived, with its reason.
+
+A number marked *validity* decides what may be claimed: moved far enough, it makes certificates
+wrong, and only a calibration (`surepath bench adaptive`) shows whether it may be moved. A number
+marked *cost* decides how many episodes or how much computing a run takes, never what it may claim.
+
+Limits of floating-point arithmetic and of memory are not tuned; they stand where they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["validity", "cost"]
+
+
+def _validity(value: Any, why: str) -> Any:
+    return field(default=value, metadata={"kind": "validity", "why": why})
+
+
+def _cost(value: Any, why: str) -> Any:
+    return field(default=value, metadata={"kind": "cost", "why": why})
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The numbers, by the question they answer."""
+
+    # ------------------------------------------------ when is a question settled?
+    resolution: float = _validity(
+        0.1,
+        "Without a gap, plans whose values are closer than this share of one reward's range count "
+        "as equal; a claim says how close. Smaller makes ties cost more.",
+    )
+    free_ways: int = _validity(
+        4,
+        "Ways to leave the plan that need no correction for their number: the Gaussian tail beyond "
+        "sqrt(2 ln(2/delta)) standard errors is about delta / 15, which pays for four ways and "
+        "several looks at each.",
+    )
+
+    # ------------------------------------------------ are two prefixes one state?
+    symbol_prior: float = _validity(
+        0.5,
+        "Weight of each symbol in the Dirichlet prior of an unknown law (Jeffreys' choice). Larger "
+        "leans to one state while there are few readings.",
+    )
+    difference_scales: tuple[float, ...] = _validity(
+        (1.0, 1 / 4, 1 / 16, 1 / 64),
+        "How much the means of two states may differ: variances of the difference, in units of the "
+        "noise of one reading, each as likely as the others. Without the small ones, states that "
+        "are close together are taken for one.",
+    )
+    chance_to_show: int = _validity(
+        128,
+        "Readings of the end of an edge after which it is no longer suspected of being a state "
+        "that nobody has seen, unless its readings speak for that. A state that differs visibly "
+        "has shown it by then.",
+    )
+
+    # ------------------------------------------------ what is a state worth that was not tried?
+    least_points: int = _validity(
+        12,
+        "States of a level that must have been tried before any other is predicted from them: with "
+        "fewer, the errors of predictions cannot be measured.",
+    )
+    new_direction: float = _validity(
+        0.5,
+        "If the median state has more than this share of its squared length in a direction that no "
+        "other state has, the states do not span each other and nothing is predicted.",
+    )
+    constant_length: float = _validity(
+        3.0,
+        "Length of the constant coordinate beside the features, in units of theirs: long enough "
+        "that the ridge hardly shrinks the average value.",
+    )
+    largest_error_share: float = _validity(
+        0.2,
+        "The scale of prediction errors is their mean square, but at least this share of the "
+        "largest square. For Gaussian errors the two are about equal; where few errors are large "
+        "and most are small, the mean alone would promise too much.",
+    )
+    ridges: tuple[float, ...] = _validity(
+        (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        "Ridges that are tried, in units of the mean squared length of the points; the one with "
+        "the smallest leave-one-out error is used.",
+    )
+
+    # ------------------------------------------------ do the readings fit the assumptions?
+    consistency_alarm: float = _validity(
+        1e-3,
+        "Probability, over all comparisons of a run together, of refusing a certificate because "
+        "prefixes of one state seem to pay differently although they do not.",
+    )
+    consistency_suspicion: float = _cost(
+        0.5,
+        "The same probability for reading a prefix more often, which is all that happens to one "
+        "that only looks odd.",
+    )
+    consistency_readings: int = _validity(
+        512,
+        "Readings after which a prefix has been put into the right state, if observations can tell "
+        "states apart at all. Only then does an odd prefix count against the assumptions; before, "
+        "it is read more often.",
+    )
+    dependence_batch: int = _validity(
+        8, "Episodes of one request from which dependence between their steps is estimated."
+    )
+    dependence_events: int = _validity(
+        5,
+        "A feature enters the test of independence when at least so many readings stand out in it: "
+        "chance meetings of rarer events are larger than the test's variance says.",
+    )
+    dependence_warning: float = _validity(
+        3.5, "Standard deviations of dependence between steps that are worth a warning."
+    )
+    dependence_alarm: float = _validity(
+        5.0,
+        "Standard deviations of dependence between steps at which determinism is no longer "
+        "believed and the certificate is refused. The tests of a run are many, and not "
+        "exactly Gaussian.",
+    )
+
+    # ------------------------------------------------ what to read next?
+    first_readings: int = _cost(8, "Readings of every edge before anything is decided.")
+    least_growth: float = _cost(
+        0.1, "Readings behind an open question grow by at least this share of what there is."
+    )
+    most_growth: float = _cost(
+        0.4, "And by at most this share: what is open is looked at again before more is spent."
+    )
+    expanded_at_once: float = _cost(
+        0.25,
+        "States that are tried together, as a share of those of their level that were tried "
+        "before: fewer rounds, at the price of some that were not needed.",
+    )
+    mostly_guessed: float = _cost(
+        0.5,
+        "Where more than this share of a challenger's spread comes from a state that was only "
+        "predicted, that state is tried instead of reading the path to it more often.",
+    )
+    least_request: int = _cost(4, "Episodes below which a request is not worth its round.")
+    most_labels: int = _cost(
+        64,
+        "Continuations that are kept for each state when the hardest challenger is searched. More "
+        "are thinned by rounding spreads up, which only widens what is said.",
+    )
+
+
+TUNING = Tuning()
+
+
+class Entry(NamedTuple):
+    """One number of the record, for whoever lists or varies them."""
+
+    name: str
+    value: Any
+    kind: Kind
+    why: str
+
+
+def entries(tuning: Tuning = TUNING) -> list[Entry]:
+    """All numbers with their marks and reasons."""
+    return [
+        Entry(each.name, getattr(tuning, each.name), each.metadata["kind"], each.metadata["why"])
+        for each in fields(tuning)
+    ]

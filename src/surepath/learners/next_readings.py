@@ -1,0 +1,129 @@
+"""Which sequences to run so that as much as possible is learned from each episode."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepath.inference.paths import Challenger, Path, Spreads
+from surepath.inference.states import UNKNOWN, Automaton, Edge
+from surepath.inference.values import shortage
+from surepath.system import Actions, FloatArray, steps_of
+
+
+def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tuple[Actions, int]]:
+    """Sequences and counts that give every edge `least` readings, several edges at a time.
+
+    Where a level has many states, the edges of so many of them that the rest can be predicted.
+
+    An episode reads every edge it passes, so each sequence goes on past the edge it is for, along
+    whatever is still short of readings; where nobody has been yet, by actions drawn at random.
+    """
+    short = shortage(machine, least)
+    wanted = list[tuple[Actions, int]]()
+    for level, layer in enumerate(machine.layers):
+        for state, action in layer.edges:
+            if (count := int(short[level][state, action])) > 0:
+                onwards = _onwards(machine, short, level, (state, action), rng)
+                actions = (*layer.prefixes[state], action, *onwards)
+                _charge(machine, short, actions, count)
+                wanted.append((actions, count))
+    return wanted
+
+
+def _onwards(
+    machine: Automaton,
+    short: list[FloatArray],
+    level: int,
+    edge: Edge,
+    rng: np.random.Generator,
+) -> Actions:
+    """How to go on after the edge so that as many edges as possible that are short get read."""
+    gains = _gains(machine, short)
+    actions, useful = list[int](), 0
+    state = int(machine.layers[level].target[edge])
+    for below in range(level + 1, machine.horizon):
+        known = len(machine.layers[below].members)
+        if state == UNKNOWN and known:
+            # It leads somewhere, most likely to a state already seen: aim for one that is short.
+            state = int(rng.integers(known))
+        if state == UNKNOWN:
+            actions.append(int(rng.integers(machine.n_actions)))
+            useful = len(actions)
+            continue
+        gain = gains[below][state]
+        if gain.max() <= 0:
+            break
+        action = int(gain.argmax())
+        actions.append(action)
+        if short[below][state, action] > 0:
+            useful = len(actions)
+        state = int(machine.layers[below].target[state, action])
+    return tuple(actions[:useful])
+
+
+def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
+    """Most edges that are short on a path that begins with each edge; [S, A] for each level."""
+    gains = [(part > 0).astype(np.float64) for part in short]
+    for level in range(machine.horizon - 2, -1, -1):
+        if len(machine.layers[level + 1].members):
+            best = gains[level + 1].max(axis=1)
+            target = machine.layers[level].target
+            gains[level] += np.where(target == UNKNOWN, best.mean(), best[target])
+        else:
+            gains[level] += machine.layers[level].target == UNKNOWN
+    return gains
+
+
+def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count: int) -> None:
+    state = 0
+    for level, action in enumerate(actions):
+        short[level][state, action] -= count
+        state = int(machine.layers[level].target[state, action])
+        if state == UNKNOWN:
+            break
+
+
+def sharpen(
+    machine: Automaton, plan: Path, challenger: Challenger, spreads: Spreads, *, pools: bool
+) -> list[tuple[Actions, int]]:
+    """Sequences that tell the challenger from the plan at least cost, with the readings they have.
+
+    Where the nodes of a state count as one, a whole path is read at a time: the plan or the
+    challenger. Where only the node that stands for a state counts, the widest edge is read at that
+    node, and so is the state it is taken to lead to.
+    """
+    level = challenger.level
+    ours = list(enumerate(plan.edges))[level:]
+    theirs = list(enumerate(challenger.path.edges, start=level))
+    shared = set(ours) & set(theirs)
+    if not pools:
+        apart = [place for place in ours + theirs if place not in shared]
+        return _at_widest(machine, apart, spreads)
+    options = list[tuple[float, Actions, int]]()
+    for edges, whole in (
+        (ours, plan.actions),
+        (theirs, plan.actions[:level] + challenger.path.actions),
+    ):
+        apart = [place for place in edges if place not in shared]
+        actions = whole[: apart[-1][0] + 1]
+        counts = [machine.layers[h].count[edge] for h, edge in apart]
+        # One more reading of an edge takes this share of its spread away.
+        gain = sum(spreads[h][edge] / n for (h, edge), n in zip(apart, counts, strict=True))
+        options.append((gain / steps_of(actions, machine.horizon), actions, int(min(counts))))
+    _, actions, count = max(options, key=lambda option: option[0])
+    return [(actions, count)]
+
+
+def _at_widest(
+    machine: Automaton, places: list[tuple[int, Edge]], spreads: Spreads
+) -> list[tuple[Actions, int]]:
+    level, edge = max(places, key=lambda place: float(spreads[place[0]][place[1]]))
+    layer = machine.layers[level]
+    wanted = list[tuple[Actions, int]]()
+    wanted.append(((*layer.prefixes[edge[0]], edge[1]), int(layer.count[edge])))
+    if level + 1 < machine.horizon:
+        below = machine.layers[level + 1]
+        state = int(layer.target[edge])
+        if below.members[state][0].count <= layer.count[edge]:
+            wanted.append((below.prefixes[state], below.members[state][0].count))
+    return wanted

@@ -1,0 +1,65 @@
+"""A run of the adaptive schedule: the terms it is held to, its learner and its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from surepath.features import Features
+from surepath.inference.judgement import judge
+from surepath.inference.terms import Terms
+from surepath.learners.adaptive import Adaptive
+from surepath.prepare.task import Task
+from surepath.prepare.terms import landmark_features, terms_of
+from surepath.readings.record import record_of
+from surepath.results.adaptive import conclude, interval
+from surepath.results.result import Result
+from surepath.run.driver import RAW_BATCH
+from surepath.run.runner import summarises
+
+
+@dataclass(frozen=True)
+class AdaptiveRun:
+    task: Task
+    features: Features
+    terms: Terms
+
+    @classmethod
+    def of(cls, task: Task) -> AdaptiveRun:
+        features = landmark_features(task.psi)
+        return cls(task, features, terms_of(task.call, task.psi, features, task.future))
+
+    @cached_property
+    def learner(self) -> Adaptive:
+        call = self.task.call
+        choices = np.random.default_rng(np.random.SeedSequence(call.seed, spawn_key=(2**32,)))
+        whole = summarises(call.system, self.features.statistics)
+        learner = Adaptive(
+            self.features, self.terms, choices, largest_batch=None if whole else RAW_BATCH
+        )
+        self.task.charge(learner.usage)
+        return learner
+
+    def result(self) -> Result:
+        """What the learner has found, at the end or before."""
+        learner = self.learner
+        doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
+        judged = judge(learner.root, self.terms, learner.incumbent or None)
+        known = judged.plan.actions if judged.complete else learner.incumbent
+        return Result(
+            actions=known + (0,) * (self.terms.shape.horizon - len(known)),
+            value=judged.value,
+            interval=self.terms.return_range if doubt else interval(judged, self.terms),
+            certificate=conclude(
+                judged,
+                self.terms,
+                episodes=learner.usage.episodes,
+                doubts=(doubt,) if doubt else (),
+                notes=self.task.notes,
+                warnings=(warning,) if warning else (),
+            ),
+            usage=learner.usage,
+            record=record_of(learner.root),
+        )

@@ -1,0 +1,127 @@
+"""What was asked for, checked before anything else. Defaults stand here and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from surepath.builtin_problems import Problem
+from surepath.errors import InputError
+from surepath.inference.widths import known_guarantee
+from surepath.journal.identity import configuration
+from surepath.prepare.systems import system_of
+from surepath.system import System
+from surepath.theory.schedule import SCHEDULES, Schedule
+from surepath.validate import between, nearest, whole
+
+ADAPTIVE = "adaptive"
+
+Future: TypeAlias = int | Literal["auto"]
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, so that `Call.delta` is the default
+class Call:
+    """The arguments of `learn` that decide what is found; see there for what each means."""
+
+    system: System
+    horizon: int
+    features: object = "auto"
+    future: Future = 1
+    schedule: str | Schedule = ADAPTIVE
+    guarantee: str = "calibrated"
+    delta: float = 0.05
+    gap: float | None = None
+    norm: float | None = None
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    budget: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, env: object, horizon: int | None = None, **options: Any) -> Call:
+        """The call for whatever stands for a system, with its own horizon unless one is given."""
+        system = system_of(env, horizon)
+        longest = whole("the system's horizon", system.horizon, least=1)
+        levels = longest if horizon is None else whole("horizon", horizon, least=1, most=longest)
+        return cls(system=system, horizon=levels, **options)
+
+    def __post_init__(self) -> None:
+        between("delta", self.delta, 0, 1)
+        whole("seed", self.seed, least=0)
+        if self.budget is not None:
+            whole("budget", self.budget, least=1)
+        if self.future != "auto":
+            whole("future", self.future, least=1)
+        for name, value in (("gap", self.gap), ("norm", self.norm)):
+            if value is not None:
+                between(name, value, 0, math.inf)
+        _check_range(self.reward_range)
+        self._check_schedule()
+
+    def _check_schedule(self) -> None:
+        if isinstance(self.schedule, str) and self.schedule not in (ADAPTIVE, *SCHEDULES):
+            raise InputError(
+                f"there is no schedule {self.schedule!r}",
+                got=repr(self.schedule),
+                remedy=nearest(self.schedule, (ADAPTIVE, *SCHEDULES)),
+            )
+        known_guarantee(self.guarantee)
+        if self.guarantee != Call.guarantee and not self.adaptive:
+            raise InputError(
+                "a guarantee is chosen for the adaptive schedule only; the others are proved as "
+                "they are",
+                got=f"schedule={self.schedule!r}, guarantee={self.guarantee!r}",
+                remedy='Leave out guarantee, or use schedule="adaptive".',
+            )
+
+    @property
+    def adaptive(self) -> bool:
+        return self.schedule == ADAPTIVE
+
+    @property
+    def own_schedule(self) -> Schedule | None:
+        """The user's own, where the schedule is not one that has a name."""
+        return None if isinstance(self.schedule, str) else self.schedule
+
+    @property
+    def rewards(self) -> tuple[float, float]:
+        """The range of the rewards: a problem knows its own."""
+        return self.problem.reward_range if self.problem else self.reward_range
+
+    @property
+    def problem(self) -> Problem | None:
+        """The system, where it knows its own answer."""
+        return self.system if isinstance(self.system, Problem) else None
+
+    @property
+    def oracle(self) -> Problem | None:
+        """The problem, where it knows gap and norm of what was asked for."""
+        if self.problem is None:
+            return None
+        natural = self.features in ("auto", self.problem.preferred_features)
+        return self.problem if natural and self.horizon == self.problem.horizon else None
+
+    def recorded(self) -> dict[str, Any]:
+        """The call as a journal has it; the budget may change from one run to the next."""
+        return configuration(
+            self.system,
+            horizon=self.horizon,
+            features=self.features,
+            future=self.future,
+            schedule=self.schedule,
+            guarantee=self.guarantee,
+            delta=self.delta,
+            gap=self.gap,
+            norm=self.norm,
+            reward_range=self.reward_range,
+            seed=self.seed,
+        )
+
+
+def _check_range(reward_range: tuple[float, float]) -> None:
+    if not reward_range[0] < reward_range[1]:
+        raise InputError(
+            "reward_range must be (low, high) with low < high",
+            got=reward_range,
+            remedy="Give the smallest and the largest reward the system can pay.",
+        )

@@ -1,0 +1,223 @@
+"""Kernels as features: exact, through landmarks of the pilot, or by random Fourier features."""
+
+# scikit-learn ships no types; what is used of it is narrowed where it is used:
+# pyright: reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.adapters.spaces import Encoder, Encoding
+from surepath.errors import InputError
+from surepath.features import Approximated
+from surepath.features.kernels import (
+    FourierFeatures,
+    Kernel,
+    Nystroem,
+    check_positive,
+    median_length_scale,
+    pick_landmarks,
+    thin,
+)
+from surepath.prepare.pilot import Pilot
+from surepath.prepare.resolved import Resolved, encoding_of, flat_rows
+from surepath.readings.embedding import KernelMap
+from surepath.system import Declared, FloatArray, System
+from surepath.theory.gain import kernel_expansion_bound
+from surepath.validate import nearest, whole
+
+EXACT_SAMPLES = 64
+"""Readings a node up to which a kernel is used exactly; beyond, through landmarks."""
+
+LANDMARKS = 256
+"""Features that stand in for a kernel, where nothing else is said."""
+
+CANDIDATES = 1024
+"""Observations of the pilot, spread over it, that expansions of a kernel are counted over."""
+
+IMAGE_COMPONENTS = 12
+"""Principal components that an image is reduced to before a kernel sees it."""
+
+IMAGES = 1000
+"""Images of the pilot that a projection is fitted on, and that are projected at once."""
+
+KERNELS = ("rbf", "matern")
+APPROXIMATIONS = ("exact", "nystroem", "fourier")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFeatures:
+    """A kernel with a choice of how to compute with it.
+
+    approximation: "exact", "nystroem" (landmarks from the pilot) or "fourier" (random features; RBF
+    and Matern only).
+    """
+
+    kernel: Any  # "rbf", "matern" or a scikit-learn Gaussian-process kernel
+    approximation: str = "nystroem"
+    components: int = LANDMARKS
+
+    def __post_init__(self) -> None:
+        if self.approximation not in APPROXIMATIONS:
+            raise InputError(
+                f"there is no kernel approximation {self.approximation!r}",
+                got=repr(self.approximation),
+                remedy=nearest(str(self.approximation), APPROXIMATIONS),
+            )
+        whole("components", self.components, least=1)
+        if isinstance(self.kernel, str):
+            if self.kernel not in KERNELS:
+                raise InputError(
+                    f"there is no kernel named {self.kernel!r}",
+                    got=repr(self.kernel),
+                    remedy=f"{nearest(self.kernel, KERNELS)} Or pass a scikit-learn kernel.",
+                )
+        elif not is_kernel(self.kernel):
+            raise InputError(
+                "a kernel is called with two arrays of rows, and has a method diag",
+                got=repr(self.kernel),
+                remedy='Pass "rbf", "matern" or a kernel of sklearn.gaussian_process.kernels.',
+            )
+        elif self.approximation == "fourier" and type(self.kernel).__name__ not in _SPECTRAL:
+            raise InputError(
+                "random Fourier features are known for RBF and Matern kernels",
+                got=repr(self.kernel),
+                remedy='Use KernelFeatures(kernel, "nystroem"), which takes any kernel.',
+            )
+
+
+_SPECTRAL = ("RBF", "Matern")
+
+
+def is_kernel(thing: object) -> bool:
+    return callable(thing) and hasattr(thing, "diag") and not isinstance(thing, type)
+
+
+def by_count(kernel: object, samples: int, landmarks: int) -> KernelFeatures:
+    exact = samples <= EXACT_SAMPLES
+    return KernelFeatures(kernel, "exact" if exact else "nystroem", landmarks)
+
+
+def kernel_features(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) -> Resolved:
+    sample = pilot()
+    view, view_note = _view(system, sample, balanced=isinstance(choice.kernel, str))
+    values = view(sample.observations)
+    kernel, note = _kernel_of(choice.kernel, values)
+    _check_kernel(kernel, values)
+    view = _within(kernel, view)
+    rng = np.random.default_rng(0)  # landmarks are part of the features, not of the noise
+    symbols = Declared(system).n_observations
+    candidates = (
+        pick_landmarks(values, CANDIDATES, np.random.default_rng(0))
+        if symbols is None
+        else view(np.arange(symbols))
+    )
+    gain = partial(kernel_expansion_bound, kernel, candidates)
+    note = f"{note}{view_note}, k(x, x) at most 1, from {sample.describe()}"
+    counted = f"; expansions counted over {len(candidates)} observations"
+    if choice.approximation == "exact":
+        fitted = isinstance(choice.kernel, str) or bool(view_note)
+        return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain, fitted)
+    if choice.approximation == "nystroem":
+        psi = Nystroem(kernel, pick_landmarks(values, choice.components, rng))
+        note += f"; approximated by {psi.dimension} landmarks (Nystroem){counted}"
+    else:
+        # Its inner products may exceed the kernel's, so the kernel's gain does not bound its own.
+        gain = None
+        psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
+        note += f"; approximated by {psi.dimension} random Fourier features"
+    return Resolved(Approximated(psi, view), note, gain, fitted=True)
+
+
+def _kernel_of(kernel: Any, values: FloatArray) -> tuple[Kernel, str]:
+    from sklearn.gaussian_process.kernels import RBF, Matern
+
+    if not isinstance(kernel, str):
+        return kernel, f"the kernel {kernel}"
+    scale = median_length_scale(values)
+    made: Any = RBF(scale) if kernel == "rbf" else Matern(scale, nu=2.5)
+    return made, f"{type(made).__name__} with the median length scale {scale:.4g}"
+
+
+def _check_kernel(kernel: Kernel, values: FloatArray) -> None:
+    try:
+        largest = check_positive(kernel, values)
+    except InputError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"the kernel cannot be computed for observations of {values.shape[1]} numbers",
+            got=f"{type(error).__name__}: {error}",
+            remedy="Give it one length scale, or one for each of these numbers.",
+        ) from error
+    _check_size(largest)
+
+
+def _within(kernel: Kernel, view: Encoder) -> Encoder:
+    """The view, with k(x, x) <= 1 checked at every reading where it depends on x."""
+    stationary = getattr(kernel, "is_stationary", None)
+    if stationary is not None and stationary():
+        return view
+
+    def checked(observations: NDArray[Any]) -> FloatArray:
+        values = view(observations)
+        _check_size(float(np.max(kernel.diag(values))))
+        return values
+
+    return checked
+
+
+def _check_size(largest: float) -> None:
+    if largest > 1 + 1e-9:
+        raise InputError(
+            "the theory needs a kernel with k(x, x) at most 1",
+            got=f"k(x, x) up to {largest:.4g}",
+            remedy=f"Multiply the kernel by {0.9999 / largest:.4g} or less.",
+        )
+
+
+def _view(system: System, pilot: Pilot, *, balanced: bool) -> tuple[Encoder, str]:
+    """Observations as vectors for a kernel: encoded, and images projected first."""
+    encoding = encoding_of(system)
+    encode = encoding.encode if encoding else flat_rows
+    if pilot.observations.ndim > 2 or (encoding and encoding.image):
+        return _projected(encode, pilot)
+    if balanced and encoding and len(encoding.blocks) > 1:
+        return _balanced(encoding, pilot)
+    return encode, ""
+
+
+def _projected(encode: Encoder, pilot: Pilot) -> tuple[Encoder, str]:
+    from sklearn.decomposition import PCA
+
+    values = encode(thin(pilot.observations, IMAGES))
+    size = min(IMAGE_COMPONENTS, *values.shape)
+    projection: Any = PCA(size, random_state=0).fit(values)
+
+    def project(observations: NDArray[Any]) -> FloatArray:
+        batches = range(0, len(observations), IMAGES)
+        parts = [projection.transform(encode(observations[b : b + IMAGES])) for b in batches]
+        return np.concatenate(parts).astype(np.float64, copy=False)
+
+    shape = "x".join(map(str, pilot.observations.shape[1:]))
+    return project, f" on {size} principal components of the {shape} image"
+
+
+def _balanced(encoding: Encoding, pilot: Pilot) -> tuple[Encoder, str]:
+    """Members of a Dict or Tuple in units of their own: else the largest numbers hide the rest."""
+    values = encoding.encode(pilot.observations)
+    ends = np.cumsum(encoding.blocks)
+    scales = [median_length_scale(block) for block in np.split(values, ends[:-1], axis=1)]
+    divisor = np.repeat(scales, encoding.blocks)
+    listed = ", ".join(f"{scale:.4g}" for scale in scales)
+    return (
+        lambda x: encoding.encode(x) / divisor,
+        f" on {len(scales)} members, each divided by its median distance ({listed})",
+    )

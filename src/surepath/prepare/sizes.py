@@ -1,0 +1,36 @@
+"""How large features are: what every proof starts from."""
+
+from __future__ import annotations
+
+from surepath.errors import InputError
+from surepath.features import Linear
+from surepath.prepare.resolved import Resolved
+from surepath.readings.embedding import KernelMap
+from surepath.system import Declared, System
+
+
+def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
+    """Radius, noise where unbounded, and dimension of the features."""
+    if isinstance(psi.features, KernelMap):
+        if future > 1:
+            raise InputError(
+                "nothing is proved for windows of a kernel that is used exactly",
+                got=f"future={future} with gap and norm, or with a named schedule",
+                remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
+                "the kernel by landmarks.",
+            )
+        return 1.0, None, 1  # counted by the information gain
+    if psi.features.radius is not None:
+        return psi.features.radius, None, psi.features.dimension
+    # What the system says of its observations holds for features that are the observations.
+    plain = isinstance(psi.features, Linear) and future == 1
+    said = Declared(system if plain else None)
+    if said.observation_noise is None or said.radius is None:
+        raise InputError(
+            "a proof needs a bound on the features; or linear ones of a future of 1, and the noise "
+            "of the observations",
+            got=f"{psi.note}, future={future}",
+            remedy="Use bounded features, such as Custom(function, dimension, radius=1.0), "
+            "or give the system the attributes observation_noise and radius.",
+        )
+    return said.radius, said.observation_noise, psi.features.dimension

@@ -1,0 +1,26 @@
+"""From a call to a run that can begin: the one place that chooses between the two kinds of run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.call import Call
+from surepath.prepare.fixed import FixedRun, check_told_enough
+from surepath.prepare.task import plan_task
+from surepath.run.runner import Runner
+
+Run: TypeAlias = FixedRun | AdaptiveRun
+
+
+def start(call: Call, runner: Callable[[], Runner] | None = None) -> Run:
+    """The run that the call asks for.
+
+    `runner` is called once the call is known to make sense, before anything is run: it says who
+    runs the episodes, and where they are recorded.
+    """
+    if not call.adaptive:
+        check_told_enough(call)
+    task = plan_task(call, runner() if runner else None)
+    return AdaptiveRun.of(task) if call.adaptive else FixedRun.of(task)

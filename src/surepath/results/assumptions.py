@@ -1,0 +1,96 @@
+"""What a certificate assumes, in words: every sentence stands here once."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from surepath.inference.terms import Terms
+from surepath.theory.schedule import Setting
+
+DETERMINISTIC = "every episode starts in the same hidden state, which moves deterministically"
+INDEPENDENT = (
+    "given the actions, the noise of observations and rewards is independent between episodes, "
+    "between steps and of each other"
+)
+LIKE_THE_PILOT = (
+    "all observations are like those of the pilot, over which the kernel's information gain was "
+    "bounded"
+)
+ESTIMATED_VARIANCES = "calibrated, not proved: intervals use estimated variances"
+
+
+class Sources(NamedTuple):
+    """Where the quantities that were assumed come from."""
+
+    gap: str
+    norm: str
+
+
+def of_fixed(setting: Setting, sources: Sources) -> tuple[str, ...]:
+    """What the proof of a fixed schedule rests on."""
+    ties = "one optimal action in every state" if setting.unique else "ties are allowed"
+    around = f" around embeddings of length at most {setting.radius:g}"
+    features = _features(setting.radius, setting.feature_noise, around)
+    by_gain = setting.expansions is not None
+    return (
+        DETERMINISTIC,
+        f"{_linear(setting.future, setting.norm)} ({sources.norm})",
+        f"suboptimal actions fall short by at least {setting.gap:g} ({sources.gap}); {ties}",
+        features if by_gain else f"{features} in {setting.dimension} dimensions",
+        *([LIKE_THE_PILOT] if by_gain else []),
+        _rewards(setting.reward_noise),
+        INDEPENDENT,
+    )
+
+
+def of_adaptive(terms: Terms) -> tuple[str, ...]:
+    """What the certificate of an adaptive run rests on."""
+    low, high = terms.reward_range
+    bounded = math.isfinite(terms.reward_span)
+    common = (
+        DETERMINISTIC,
+        INDEPENDENT,
+        f"rewards between {low:g} and {high:g}" if bounded else _rewards(terms.reward_noise),
+    )
+    gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
+    if terms.guarantee == "proved":
+        return (*common, *_of_proved(terms), *gap)
+    return (*common, _told_apart(terms.shape.future), *gap, ESTIMATED_VARIANCES)
+
+
+def _of_proved(terms: Terms) -> tuple[str, ...]:
+    assert terms.norm is not None  # checked when the widths were made
+    features = _features(terms.radius, terms.feature_noise)
+    return (
+        _linear(terms.shape.future, terms.norm),
+        f"{features} in {terms.shape.dimension} dimensions; {_rewards(terms.reward_noise)}",
+    )
+
+
+def _seen(future: int) -> str:
+    return "the observation" if future == 1 else f"the next {future} observations"
+
+
+def _told_apart(future: int) -> str:
+    return (
+        f"hidden states that differ in Q* differ in the mean features of {_seen(future)}, by more "
+        "than the readings can hide"
+    )
+
+
+def _linear(future: int, norm: float) -> str:
+    return (
+        f"Q* of every level and action is linear in the embedding of {_seen(future)}, with weights "
+        f"of norm at most {norm:g}"
+    )
+
+
+def _features(radius: float, noise: float | None, around: str = "") -> str:
+    if noise is None:
+        return f"features bounded by {radius:g}"
+    return f"features sub-Gaussian with parameter {noise:g}{around}"
+
+
+def _rewards(noise: float) -> str:
+    return f"rewards sub-Gaussian with parameter {noise:g}"

@@ -1,0 +1,112 @@
+"""Which sequences to run: every edge gets its readings, and open questions the useful ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cases import SIZES, Case, strictly
+from machines import follow, random_machine
+from surepath.inference.paths import Challenger, Path, best_path, challengers
+from surepath.inference.states import Automaton, Edge
+from surepath.inference.values import estimate, missing
+from surepath.learners.next_readings import cover, sharpen
+
+# ---------------------------------------------------------------- reading every edge
+
+
+def charged(machine: Automaton, wanted: list[tuple[tuple[int, ...], int]]) -> list[np.ndarray]:
+    counts = [layer.count.copy() for layer in machine.layers]
+    for actions, count in wanted:
+        for level, edge in enumerate(follow(machine, actions)):
+            counts[level][edge] += count
+    return counts
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("counts", [(0, 3, 20), (0,), (1, 9), (8,)])
+def test_cover_gives_every_known_edge_its_readings(
+    sizes: tuple[int, int, int], counts: tuple[int, ...]
+) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        machine = random_machine(rng, *sizes, counts)
+        wanted = cover(machine, 8, rng)
+        for actions, count in wanted:
+            assert 1 <= len(actions) <= machine.horizon
+            assert set(actions) <= set(range(machine.n_actions))
+            assert count >= 1
+        after = charged(machine, wanted)
+        assert min(part.min() for part in after if part.size) >= 8
+        assert bool(wanted) == missing(machine, 8)
+        # Nothing is asked for that all its edges have already.
+        for actions, _ in wanted:
+            edges = enumerate(follow(machine, actions))
+            assert any(machine.layers[level].count[edge] < 8 for level, edge in edges)
+
+
+def test_cover_reads_several_edges_at_a_time() -> None:
+    """A sequence goes on past the edge it is for, along what is short of readings as well."""
+    for seed in range(10):
+        machine = random_machine(np.random.default_rng(seed), 8, 2, 3, counts=(1,))
+        wanted = cover(machine, 5, np.random.default_rng(0))
+        assert {count for _, count in wanted} == {4}
+        # Every level is left by at least as many sequences as it has edges; no need of many more.
+        assert len(wanted) <= 2 * max(layer.count.size for layer in machine.layers)
+
+
+# ---------------------------------------------------------------- telling two paths apart
+
+
+def differences(plan: Path, challenger: Challenger) -> set[tuple[int, Edge]]:
+    ours = set(enumerate(plan.edges[challenger.level :], start=challenger.level))
+    return ours ^ set(enumerate(challenger.path.edges, start=challenger.level))
+
+
+def test_sharpening_reads_where_the_paths_differ() -> None:
+    for seed in range(30):
+        case = Case(seed, np.sqrt, strictly, (5, 2, 3))
+        for challenger in case.found:
+            apart = differences(case.plan, challenger)
+            ((actions, count),) = sharpen(
+                case.machine, case.plan, challenger, case.spreads, pools=True
+            )
+            passed = list(enumerate(follow(case.machine, actions)))
+            assert passed[-1] in apart  # and no longer than needed
+            own = case.plan.actions[: len(actions)]
+            theirs = (case.plan.actions[: challenger.level] + challenger.path.actions)[
+                : len(actions)
+            ]
+            assert actions in (own, theirs[: len(actions)])
+            read = [case.machine.layers[h].count[e] for h, e in passed if (h, e) in apart]
+            assert count == min(read)
+
+
+def test_sharpening_prefers_what_narrows_most() -> None:
+    """The same number of steps and readings: whichever of the two is wider."""
+    machine = random_machine(np.random.default_rng(0), 1, 2, 1)
+    machine.layers[0].mean[:] = [[0.9, 0.1]]
+    values = estimate(machine, 1.0, 1.0)
+    plan = best_path(machine, values)
+    for wide in (0, 1):
+        spreads = [np.array([[0.01, 0.01]])]
+        spreads[0][0, wide] = 0.04
+        (challenger,) = challengers(
+            machine, plan, values, spreads, [np.zeros(1)], np.sqrt, strictly
+        )
+        assert sharpen(machine, plan, challenger, spreads, pools=True) == [((wide,), 5)]
+
+
+def test_sharpening_without_pooling_reads_the_widest_edge_at_its_own_node() -> None:
+    for seed in range(30):
+        case = Case(seed, lambda spread: spread, strictly, (4, 2, 3))
+        for challenger in case.found:
+            apart = differences(case.plan, challenger)
+            readings = sharpen(case.machine, case.plan, challenger, case.spreads, pools=False)
+            actions, count = readings[0]
+            level, edge = max(apart, key=lambda place: float(case.spreads[place[0]][place[1]]))
+            assert actions == (*case.machine.layers[level].prefixes[edge[0]], edge[1])
+            assert count == case.machine.layers[level].count[edge]
+            if len(readings) > 1:
+                state = int(case.machine.layers[level].target[edge])
+                assert readings[1][0] == case.machine.layers[level + 1].prefixes[state]
