@@ -23,7 +23,8 @@ from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
 from surepath.system import Episodes, System
-from surepath.theory.schedule import Schedule, Setting
+from surepath.theory.schedule import Schedule
+from surepath.theory.setting import Setting
 
 if TYPE_CHECKING:
     from surepath.adapters.gym import as_system

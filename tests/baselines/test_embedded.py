@@ -22,7 +22,8 @@ from surepath.readings.trie import Node
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.system import Actions, FloatArray, Request, RewardMoments, Summary, steps_of
-from surepath.theory.schedule import Setting, expansion_bound
+from surepath.theory.counts import expansion_bound
+from surepath.theory.setting import Setting
 
 SEEDS = range(20)
 CLEAR = 10**9

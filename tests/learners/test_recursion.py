@@ -18,13 +18,9 @@ from surepath.errors import InputError
 from surepath.features import Linear, OneHot
 from surepath.learners.recursion import Learner
 from surepath.system import Actions, Episodes, Moments, Readings, Request, RewardMoments, Summary
-from surepath.theory.schedule import (
-    Schedule,
-    Setting,
-    expansion_bound,
-    feature_batches,
-    reward_batches,
-)
+from surepath.theory.counts import expansion_bound, feature_batches, reward_batches
+from surepath.theory.schedule import Schedule
+from surepath.theory.setting import Setting
 
 ONCE = Schedule(ridge=1e-8, threshold=1.0, feature_samples=1, reward_samples=1)
 Answer = Callable[[Request], Readings]

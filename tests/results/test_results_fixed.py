@@ -12,7 +12,8 @@ from surepath.results.assumptions import Sources
 from surepath.results.certificate import Certificate, Level
 from surepath.results.fixed import certify
 from surepath.results.usage import Usage
-from surepath.theory.schedule import Schedule, Setting, bounds, failure_bound, paper, tight
+from surepath.theory.schedule import Schedule, bounds, failure_bound, paper, tight
+from surepath.theory.setting import Setting
 
 SETTING = Setting(horizon=3, n_actions=2, dimension=4, gap=0.5, norm=2.0, delta=0.05)
 SCHEDULE = tight(SETTING)

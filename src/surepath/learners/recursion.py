@@ -23,7 +23,8 @@ from surepath.readings.ridge import Regression
 from surepath.readings.trie import Node, Tally
 from surepath.results.certificate import Level
 from surepath.system import FloatArray, Request
-from surepath.theory.schedule import Schedule, exhaustive_from
+from surepath.theory.schedule import Schedule
+from surepath.theory.setting import exhaustive_from
 from surepath.validate import whole
 
 Kind: TypeAlias = Literal["observations", "rewards"]

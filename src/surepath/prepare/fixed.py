@@ -22,7 +22,8 @@ from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
 from surepath.system import Declared
-from surepath.theory.schedule import SCHEDULES, Schedule, Setting, Windows
+from surepath.theory.schedule import SCHEDULES, Schedule
+from surepath.theory.setting import Setting
 
 UNKNOWN_SOURCES = Sources("not given", "not given")
 
@@ -48,9 +49,10 @@ class FixedRun:
         if unproved and own is not None:
             return cls(task, own, None, UNKNOWN_SOURCES, unproved)
         gap, norm, sources = _gap_and_norm(call, task.future)
-        setting = replace(_setting(task, gap, norm), windows=_windows(call.schedule))
+        setting = _setting(task, gap, norm)
         schedule = SCHEDULES[str(call.schedule)](setting) if own is None else own
-        return cls(task, schedule, setting, sources, "")
+        # The paper averages joint windows, and is judged as such.
+        return cls(task, schedule, replace(setting, windows=schedule.windows), sources, "")
 
     @cached_property
     def learner(self) -> Learner:
@@ -157,13 +159,6 @@ def _gap_and_norm(call: Call, future: int) -> tuple[float, float, Sources]:
         gap = min(problem.gap, float(problem.horizon)) if gap is None else gap
         norm = problem.norm_of(future) if norm is None else norm
     return *_require(gap, norm), sources
-
-
-def _windows(schedule: str | Schedule) -> Windows:
-    """How the schedule averages: the paper's by joint windows, and it is judged as such."""
-    if isinstance(schedule, Schedule):
-        return schedule.windows
-    return "joint" if schedule == "paper" else "product"
 
 
 def _setting(task: Task, gap: float, norm: float) -> Setting:

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 
 from surepath.errors import InputError
 from surepath.features import Features
-from surepath.features.kernels import Bag, Kernel, mean_gram_row
+from surepath.features.kernels import Bag, mean_gram_row
 from surepath.readings.ridge import DualRidge, Regression, Ridge
 from surepath.readings.trie import Node
 from surepath.system import Counts, Episodes, FloatArray, Moments, Readings, Sample
-from surepath.theory.schedule import Windows
+from surepath.theory.kernel import Kernel
+from surepath.theory.setting import Windows
 from surepath.validate import whole
 
 PRIMAL_LIMIT = 2000

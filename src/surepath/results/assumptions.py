@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from surepath.inference.terms import Terms
-from surepath.theory.schedule import Setting
+from surepath.theory.setting import Setting
 
 DETERMINISTIC = "every episode starts in the same hidden state, which moves deterministically"
 INDEPENDENT = (

@@ -9,7 +9,8 @@ from dataclasses import replace
 from surepath.results.assumptions import Sources, of_fixed
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.usage import Usage
-from surepath.theory.schedule import Bounds, Schedule, Setting, bounds
+from surepath.theory.schedule import Bounds, Schedule, bounds
+from surepath.theory.setting import Setting
 
 
 def certify(

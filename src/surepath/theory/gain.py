@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surepath.errors import InputError
-from surepath.features.kernels import Kernel, gram, points
 from surepath.system import FloatArray
+from surepath.theory.kernel import Kernel, gram, points
 from surepath.validate import between, whole
 
 Line: TypeAlias = tuple[float, float]

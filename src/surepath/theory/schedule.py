@@ -21,98 +21,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from surepath.errors import InputError
+from surepath.theory.counts import (
+    expansion_bound,
+    feature_batches,
+    latent_expansion_bound,
+    reward_batches,
+)
+from surepath.theory.setting import MAGNITUDES, Setting, Windows
 from surepath.validate import between, whole
-
-MAGNITUDES = (1e-15, 1e15)
-"""Quantities beyond these are mistakes, and would overflow the formulas."""
-
-Windows: TypeAlias = Literal["product", "joint"]
-"""How a future of several steps is averaged: products of node means, or joint windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What is assumed of a system: the quantities the theorems are stated in."""
-
-    horizon: int  # H
-    n_actions: int  # A
-    dimension: int  # d, of the features of one window
-    gap: float  # Delta
-    norm: float  # Theta
-    delta: float = 0.05
-    latent_dimension: int | None = None  # d_s = dim span{x_h(s)}, where known
-    radius: float = 1.0  # bound on ||psi||; on ||x_h(s)|| when the features are unbounded
-    feature_noise: float | None = None  # sub-Gaussian parameter of unbounded features
-    reward_noise: float = 0.5  # sub-Gaussian parameter; (high - low) / 2 for bounded rewards
-    unique: bool = False  # one optimal action in every state: saves a factor H in M'
-    future: int = 1  # K
-    windows: Windows = "product"
-    expansions: Callable[[float, float], int] | None = None  # N'(ridge, threshold) of a kernel
-
-    def __post_init__(self) -> None:
-        for name in ("horizon", "n_actions", "dimension", "future"):
-            whole(name, getattr(self, name), least=1)
-        if self.latent_dimension is not None:
-            whole("latent_dimension", self.latent_dimension, least=1, most=self.window_dimension)
-        for name in ("gap", "norm", "radius", "reward_noise"):
-            between(name, getattr(self, name), *MAGNITUDES)
-        if self.feature_noise is not None:
-            between("feature_noise", self.feature_noise, *MAGNITUDES)
-        between("delta", self.delta, 0, 1)
-        if self.future > 1 and self.feature_noise is not None:
-            raise InputError(
-                "windows of unbounded features are not covered by the theory",
-                got=f"future={self.future} with feature_noise={self.feature_noise}",
-                remedy="Use bounded features.",
-            )
-
-    @property
-    def continuations(self) -> int:
-        """A^(K-1): windows an embedding stacks, each sampled on its own."""
-        return self.n_actions ** (self.future - 1)
-
-    @property
-    def window_dimension(self) -> int:
-        """Dimension of the stacked embedding."""
-        return self.dimension * self.continuations
-
-    @property
-    def windows_are_products(self) -> bool:
-        return self.future > 1 and self.windows == "product"
-
-    @property
-    def window_nodes(self) -> int:
-        """1 + A + .. + A^(K-1): nodes of a window."""
-        return sum(self.n_actions**depth for depth in range(self.future))
-
-    @property
-    def noise(self) -> float:
-        """Sub-Gaussian parameter of <u, x-hat - x> for unit u and one reading a continuation.
-
-        Hoeffding's where psi is bounded. For products of node means, x-hat - x is a sum over the
-        depths of the window, each term linear in the errors of that depth given the depths above;
-        a node at depth j is in A^(K-1-j) continuations, so its error counts A^(K-1-j)-fold.
-        """
-        base = self.radius if self.feature_noise is None else self.feature_noise
-        return base * math.sqrt(self.window_nodes) if self.windows_are_products else base
-
-    @property
-    def tested_levels(self) -> int:
-        """Levels whose embedding has a full window: Algorithm 1 tests the coverage of each."""
-        return max(0, self.horizon - self.future + 1)
-
-    @property
-    def exhaustive_from(self) -> int:
-        """First level that Compute-V* solves by trying everything (the last one when K = 1)."""
-        return exhaustive_from(self.horizon, self.future)
-
-
-def exhaustive_from(horizon: int, future: int) -> int:
-    """First level that Compute-V* solves by trying every continuation: windows end there."""
-    return max(0, horizon - max(future - 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,99 +75,6 @@ class Bounds:
     steps: int  # episodes times H
     failure: float  # probability that the answer is not optimal; 1 when nothing is proved
     tolerance: float  # t: what (i) and (ii) allow; 0 when (*) has no solution
-
-
-# ---------------------------------------------------------------- counts
-
-
-def largest_count(holds: Callable[[int], bool]) -> int:
-    """Largest n with `holds(n)`, for a condition that is true up to some n and false beyond."""
-    high = 1
-    while holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-def expansion_bound(setting: Setting, ridge: float, threshold: float) -> int:
-    """N' = max{n: n ln(1 + eps^2) <= d ln(1 + n B^2 / (d lambda))}.
-
-    Each expansion adds an embedding whose squared coverage u exceeds eps^2, so det(Sigma) grows by
-    1 + u; and ln det(Sigma / lambda) <= d ln(1 + n B^2 / (d lambda)) for embeddings of length at
-    most B. Deterministic for bounded features (B^2 = A^(K-1) radius^2); for unbounded ones B is
-    radius + 1, on the event that no sampled mean is further than 1 from its expectation.
-
-    For a kernel, ln det is bounded by its information gain instead, whatever the number of samples:
-    as a function of one embedding it is increasing in a convex function, so it is largest at single
-    observations. Futures of several steps multiply kernels; for those the count of d is used.
-    """
-    if setting.tested_levels == 0:
-        return 0  # no window fits: everything is tried, and nothing is regressed
-    if setting.expansions is not None and setting.future == 1:
-        return setting.expansions(ridge, threshold)
-    d = setting.window_dimension
-    growth = math.log1p(threshold**2)
-    square = _embedding_radius(setting) ** 2
-    # The difference of the sides is concave in n and 0 at n = 0, so the condition is monotone.
-    return largest_count(lambda n: n * growth <= d * math.log1p(n * square / (d * ridge)))
-
-
-def latent_expansion_bound(setting: Setting, ridge: float, threshold: float) -> int:
-    """N'_s = max{n: n (ln(1 + eps^2) - 1/4) <= d_s ln(1 + 2 n B^2 / (d_s lambda))}.
-
-    Free of the observation dimension. Valid when every sampled embedding is within sqrt(lambda / 8)
-    of its expectation: x-hat x-hat' <= 2 x x' + 2 e e', and the second part adds at most n / 4 to
-    ln det.
-    """
-    if setting.latent_dimension is None:
-        raise InputError(
-            "the latent bound needs the dimension of the span of the embeddings",
-            got="latent_dimension=None",
-            remedy="Set latent_dimension, or use expansion_bound.",
-        )
-    if setting.tested_levels == 0:
-        return 0
-    growth = math.log1p(threshold**2) - 0.25
-    if growth <= 0:
-        raise InputError(
-            "the latent bound needs ln(1 + threshold^2) > 1/4",
-            got=f"threshold={threshold}",
-            remedy="Use a threshold of at least 0.54 (1 is the default).",
-        )
-    d = setting.latent_dimension
-    square = setting.continuations * setting.radius**2
-    return largest_count(lambda n: n * growth <= d * math.log1p(2 * n * square / (d * ridge)))
-
-
-def _embedding_radius(setting: Setting) -> float:
-    slack = 0.0 if setting.feature_noise is None else 1.0
-    return math.sqrt(setting.continuations) * setting.radius + slack
-
-
-def feature_batches(setting: Setting, expansions: int) -> int:
-    """F = T (T N' + 1) + N' A b (b - 1) / 2 with T tested levels and exhaustion from level b.
-
-    At most T N' + 1 rounds of the main loop sample T embeddings each; an expansion at level h
-    starts A chains that sample at levels h + 1 .. b - 1. For K = 1: T = H and b = H - 1.
-    """
-    levels, b = setting.tested_levels, setting.exhaustive_from
-    return levels * (levels * expansions + 1) + expansions * setting.n_actions * b * (b - 1) // 2
-
-
-def reward_batches(setting: Setting, expansions: int) -> int:
-    """R = A T N' + N' A b (b - 1) / 2 + A b N' E, with E = A + .. + A^(H - b) at each chain's end.
-
-    Expansions, covered visits, and the exhaustive ends of the chains; for K > 1 the main loop ends
-    once in an exhaustive part of its own. For K = 1: A H N' + N' A (H-1)(H-2)/2 + A^2 (H-1) N'.
-    """
-    a, levels, b = setting.n_actions, setting.tested_levels, setting.exhaustive_from
-    exhaustive = sum(a**depth for depth in range(1, setting.horizon - b + 1))
-    chains = expansions * a * b
-    ends = exhaustive if setting.future > 1 else 0
-    return a * levels * expansions + chains * (b - 1) // 2 + chains * exhaustive + ends
 
 
 # ---------------------------------------------------------------- what a schedule proves
@@ -353,6 +179,7 @@ def paper(setting: Setting) -> Schedule:
     reward mean within Delta / (12 H sqrt(N' eps)): the paper omits this H, though its reward noise
     is a sum of up to H means. Hoeffding and L = ln(4 max(A F, R) / delta) give
     M = 288 noise^2 Theta^2 N' eps L / Delta^2 and M' = 288 reward_noise^2 H^2 N' eps L / Delta^2.
+    A future of several steps is averaged by joint windows, whatever the setting says.
     """
     if setting.feature_noise is not None:
         raise InputError(
@@ -360,6 +187,7 @@ def paper(setting: Setting) -> Schedule:
             got=f"unbounded features with noise {setting.feature_noise}",
             remedy='Use schedule="tight", which covers sub-Gaussian features.',
         )
+    setting = replace(setting, windows="joint")
     threshold = setting.gap / (6 * setting.norm)
     n = expansion_bound(setting, 1.0, threshold)
     log_term = _log_term(setting, n, 4)
@@ -372,7 +200,7 @@ def paper(setting: Setting) -> Schedule:
         feature_samples=math.ceil(scale * (setting.noise * setting.norm) ** 2),
         reward_samples=math.ceil(scale * (setting.reward_noise * setting.horizon) ** 2),
         pool=False,
-        windows="joint",
+        windows=setting.windows,
         name="paper",
     )
 
@@ -427,5 +255,9 @@ def _log_term(setting: Setting, expansions: int, statements: int) -> float:
     return math.log(statements * max(_statements(setting, f), r)) - math.log(setting.delta)
 
 
-SCHEDULES: Mapping[str, Callable[[Setting], Schedule]] = {"paper": paper, "tight": tight}
-"""Every fixed schedule that has a name."""
+Rule: TypeAlias = Callable[[Setting], Schedule]
+"""How a schedule follows from what is assumed."""
+
+SCHEDULES: Mapping[str, Rule] = {"paper": paper, "tight": tight}
+"""The schedules that are asked for by name. `windows` of what a rule returns says how it averages,
+so that a run is judged with `replace(setting, windows=schedule.windows)`, as `bounds` does."""

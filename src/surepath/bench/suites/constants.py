@@ -7,7 +7,7 @@ even there. Sufficient statistics make that countable; every step is charged.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from surepath.bench.harness.report import Cell, Finding, Section, slope
@@ -21,9 +21,9 @@ from surepath.prepare.fixed import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
-from surepath.theory.schedule import Schedule, Setting, bounds, expansion_bound, paper, tight
-
-Rule = Callable[[Setting], Schedule]
+from surepath.theory.counts import expansion_bound
+from surepath.theory.schedule import Rule, Schedule, bounds, paper, tight
+from surepath.theory.setting import Setting
 
 SWEEP = (1.0, 0.85, 0.7)
 """Assumed gaps, as shares of the true one: a smaller gap is a valid assumption that costs more."""

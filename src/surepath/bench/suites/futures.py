@@ -21,7 +21,8 @@ from surepath.features import OneHot
 from surepath.readings.embedding import Embedding, JointEmbedding, VectorEmbedding
 from surepath.readings.trie import Node
 from surepath.system import Episodes, FloatArray
-from surepath.theory.schedule import Schedule, Windows
+from surepath.theory.schedule import Schedule
+from surepath.theory.setting import Windows
 
 SAMPLES = (30, 100, 300, 1000, 3000)
 SEEDS = 40

@@ -16,7 +16,6 @@ import numpy as np
 from surepath.bench.harness.report import Cell, Finding, Section, slope
 from surepath.bench.harness.runs import Crew
 from surepath.builtin_problems.continuous import continuous
-from surepath.features.kernels import Kernel
 from surepath.prepare.call import Call
 from surepath.prepare.fixed import FixedRun
 from surepath.prepare.kernel_features import KernelFeatures
@@ -24,6 +23,7 @@ from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.theory.gain import gain_bound, information_gain
+from surepath.theory.kernel import Kernel
 from surepath.theory.schedule import Schedule
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)

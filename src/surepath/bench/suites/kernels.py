@@ -21,13 +21,13 @@ from surepath.builtin_problems.continuous import continuous
 from surepath.features.kernels import (
     Bag,
     FourierFeatures,
-    Kernel,
     Nystroem,
     mean_gram_row,
     median_length_scale,
     pick_landmarks,
 )
 from surepath.system import FloatArray
+from surepath.theory.kernel import Kernel
 
 COUNTS = ((20, 100), (50, 300), (100, 1000), (200, 2000))
 """Stored nodes, and readings of each."""
