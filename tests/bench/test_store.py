@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from surepath.bench import publish
 from surepath.bench.harness import page as pages
 from surepath.bench.harness import store
-from surepath.bench.harness.report import Figure, Line, Report, Section, number
+from surepath.bench.harness.report import Figure, Line, Section, SuiteReport, number
 from surepath.bench.harness.runs import Crew, Outcome
 from surepath.bench.harness.store import Store, plain, restored
 from surepath.cli import app
@@ -128,7 +128,7 @@ def test_a_suite_is_published(tmp_path: Path) -> None:
         "growth", "It grows", "size", "steps", [Line("ours", (1, 2), (3, 9), (2, 8), (4, 10))]
     )
     numbers = Section("numbers", ("a", "b"), [(1, 0.12345), ("x", True)])
-    report = Report("demo", [numbers, figure, "a remark"])
+    report = SuiteReport("demo", [numbers, figure, "a remark"])
     with Store(tmp_path / "demo.jsonl") as kept:
         Crew(store=kept).spread(square, [1, 2], "squares")
         Crew(store=kept).spread(root, [9.0], "roots")
@@ -163,7 +163,7 @@ def test_numbers_are_short(value: float, text: str) -> None:
 
 
 def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
-    report = Report("demo", [Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
+    report = SuiteReport("demo", [Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
     with Store(tmp_path / "demo.jsonl") as kept:
         (*_, picture) = publish(report, kept, tmp_path)
         before = picture.read_bytes()
@@ -192,15 +192,15 @@ def test_the_command_writes_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_page_is_made_of_what_the_suites_wrote(tmp_path: Path) -> None:
-    for suite in pages.SUITES:
+    for suite in pages.CHAPTERS:
         table = Section(f"of {suite}", ("a",), [(1,)])
         figure = Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])
-        report = Report(suite, [table, f"remark on {suite}", figure])
+        report = SuiteReport(suite, [table, f"remark on {suite}", figure])
         with Store(tmp_path / f"{suite}.jsonl") as kept:
             publish(report, kept, tmp_path)
     pages.write(tmp_path, tmp_path / "compare.md")
     text = (tmp_path / "compare.md").read_text()
-    for suite in pages.SUITES:
+    for suite in pages.CHAPTERS:
         assert f"**of {suite}**" in text
         assert f"remark on {suite}" in text
         assert f"(compare/{suite}-f.svg)" in text

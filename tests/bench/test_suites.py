@@ -14,8 +14,9 @@ from rich.console import Console
 from sklearn.gaussian_process.kernels import RBF
 
 from surepath.bench import SUITES, lower_bounds, peers, real, run_suite, scaling, table1
-from surepath.bench.harness.report import Report, rate, slope
+from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew
+from surepath.bench.harness.statistics import exponent
 from surepath.bench.suites.adaptive import Scale
 from surepath.features.kernels import Bag, mean_gram_row
 from surepath.prepare.call import Call
@@ -49,8 +50,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "scaling": {
         "FULL": scaling.Scale({"adaptive": 1, "tight": 1, "paper": 1}),
         "SWEEPS": {
-            "adaptive": scaling.ADAPTIVE[4:5],
-            "tight": scaling.TIGHT[:1] + scaling.TIGHT[3:],
+            "adaptive": scaling.ADAPTIVE_SWEEPS[4:5],
+            "tight": scaling.TIGHT_SWEEPS[:1] + scaling.TIGHT_SWEEPS[3:],
             "paper": (),
         },
     },
@@ -75,7 +76,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
     # The parts of the larger suites are tested one by one elsewhere.
     some = {"adaptive": ["floor"], "real": ["bookkeeping"], "lower-bounds": ["leaking", "search"]}
     report = run_suite(name, Crew(), some.get(name, ()))
-    assert isinstance(report, Report)
+    assert isinstance(report, SuiteReport)
     assert report.suite == name
     json.dumps(report.to_dict())
     for figure in report.figures:
@@ -104,7 +105,7 @@ def test_exponents_of_the_bounds_are_the_theorems() -> None:
     far = [replace(setting, gap=gap) for gap in module.ASYMPTOTIC_GAPS]
     ratios = [s.norm / s.gap for s in far]
     fitted = {
-        name: slope(ratios, [bounds(rule(s), s).steps for s in far])
+        name: exponent(ratios, [bounds(rule(s), s).steps for s in far]).value
         for name, rule in module.RULES.items()
     }
     assert fitted["paper"] == pytest.approx(5, abs=0.5)
@@ -122,10 +123,3 @@ def test_two_hundred_nodes_of_two_thousand_readings_fit_in_memory() -> None:
     tracemalloc.stop()
     assert row.shape == (200,)
     assert peak < 100 * 2**20  # beside 13 MB of readings
-
-
-def test_slopes_and_intervals() -> None:
-    assert slope([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
-    assert slope([1, 10], [10**30, 10**33]) == pytest.approx(3)
-    assert rate(50, 50) == "50/50 [0.93, 1.00]"
-    assert rate(0, 10).startswith("0/10 [0.00, ")

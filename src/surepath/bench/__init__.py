@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from surepath.bench.harness.figures import draw
-from surepath.bench.harness.report import Report
+from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew, Part
 from surepath.bench.harness.store import Store
 from surepath.bench.suites import adaptive, lower_bounds, peers, real, scaling, table1
@@ -44,8 +44,8 @@ def parts_of(suite: str, only: Collection[str] = ()) -> list[Part]:
     return [part for name, part in SUITES[suite].items() if not only or name in only]
 
 
-def run_suite(suite: str, crew: Crew, only: Collection[str] = ()) -> Report:
-    report = Report(suite)
+def run_suite(suite: str, crew: Crew, only: Collection[str] = ()) -> SuiteReport:
+    report = SuiteReport(suite)
     for part in parts_of(suite, only):
         report.findings.extend(part(crew))
     if crew.store is not None and (others := crew.store.others):
@@ -63,7 +63,7 @@ def _known(what: str, name: str, known: Collection[str]) -> None:
         )
 
 
-def publish(report: Report, store: Store, folder: Path) -> list[Path]:
+def publish(report: SuiteReport, store: Store, folder: Path) -> list[Path]:
     """Tables, figures and all runs of a suite as files of the folder."""
     pages, runs = folder / f"{report.suite}.md", folder / f"{report.suite}-runs.csv"
     pages.write_text(report.markdown(), encoding="utf-8")

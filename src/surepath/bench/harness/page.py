@@ -14,7 +14,7 @@ from pathlib import Path
 
 from surepath.errors import InputError
 
-SUITES = {
+CHAPTERS = {
     "peers": """## Against every rival
 
 Every rival gets, for every problem, the setting of a small grid that serves it best on training
@@ -48,7 +48,7 @@ Wilson intervals."""
 def page(folder: Path, figures: str) -> str:
     """The page, from the tables in the folder; `figures` is where its pictures will be."""
     blocks = [HEAD]
-    for suite, words in SUITES.items():
+    for suite, words in CHAPTERS.items():
         path = folder / f"{suite}.md"
         if not path.is_file():
             raise InputError(
@@ -66,7 +66,7 @@ def write(folder: Path, target: Path) -> None:
     pictures = target.with_suffix("")
     text = page(folder, pictures.name)
     pictures.mkdir(exist_ok=True)
-    for suite in SUITES:
+    for suite in CHAPTERS:
         for picture in folder.glob(f"{suite}-*.svg"):
             shutil.copyfile(picture, pictures / picture.name)
     target.write_text(text, encoding="utf-8")

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.harness.contest import Trace, Trial, arena_of
-from surepath.bench.harness.runs import Instance
+from surepath.bench.harness.arena import Stage, arena_of
+from surepath.bench.harness.attempt import Trace, Trial
 from surepath.bench.harness.worlds import Case
 from surepath.errors import MissingExtraError
 from surepath.system import Actions
@@ -74,7 +74,7 @@ OCTAVES = 6
 """Times that PPO is asked, each after twice the steps of the last."""
 
 
-def _environment(stage: Instance | Case) -> object:
+def _environment(stage: Stage) -> object:
     if isinstance(stage, Case):
         return stage.build().noisy()
     from surepath.adapters.registration import ProblemEnv

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.progress import track
@@ -57,7 +55,9 @@ Finding: TypeAlias = Section | Figure | str
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SuiteReport:
+    """All that a suite has to say."""
+
     suite: str
     findings: list[Finding] = field(default_factory=list[Finding])
 
@@ -136,43 +136,3 @@ def tracked(runs: Iterable[T], title: str, count: int | None = None) -> Iterator
             shown = now
             text = f"{title}: {number}/{total} in {now - started:.0f} s"
             console.print(text, highlight=False, soft_wrap=True)
-
-
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Exponent p of y ~ x^p, by least squares on logarithms."""
-    logs = [math.log(value) for value in y]
-    return float(np.polyfit(np.log(np.asarray(x, dtype=np.float64)), logs, 1)[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """An exponent and its 95 % interval."""
-
-    exponent: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.exponent:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-
-def fit(sizes: Sequence[float], steps: Sequence[float]) -> Fit:
-    """The exponent p of y ~ x^p by least squares on logarithms, with Student's interval."""
-    from scipy import stats
-
-    x = np.log(np.asarray(sizes, dtype=np.float64))
-    found: Any = stats.linregress(x, [math.log(value) for value in steps])
-    half = float(stats.t.ppf(0.975, len(x) - 2)) * float(found.stderr)
-    return Fit(float(found.slope), float(found.slope) - half, float(found.slope) + half)
-
-
-def rate(successes: int, trials: int, digits: int = 2, z: float = 1.96) -> str:
-    """A share with its 95 % Wilson interval, as text; more digits for small ones."""
-    if not trials:
-        return "0/0"
-    share = successes / trials
-    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    spread = math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-    half = z / (1 + z**2 / trials) * spread
-    low, high = max(0.0, centre - half), min(1.0, centre + half)
-    return f"{successes}/{trials} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from surepath.api import learn
-from surepath.bench.harness.report import Finding, rate, tracked
+from surepath.bench.harness.report import Finding, tracked
+from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.harness.store import Store
 from surepath.builtin_problems import Problem, make
 from surepath.results.result import Result
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+DELTA = 0.05
+"""Failure probability that everybody is held to, unless a suite is about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,16 @@ def certified_rate(runs: Sequence[Outcome]) -> str:
     return rate(sum(run.certified for run in runs), len(runs))
 
 
+def mean_steps(runs: Sequence[Outcome]) -> float:
+    """Geometric."""
+    return geometric([run.steps for run in runs])
+
+
+def grouped(values: Sequence[R], size: int) -> list[list[R]]:
+    """By so many, as the jobs of each instance were laid out."""
+    return [list(values[start : start + size]) for start in range(0, len(values), size)]
+
+
 def play(job: Job) -> Outcome:
     problem = job.instance.build()
     result = learn(problem, seed=job.seed, **job.options)
@@ -166,8 +177,3 @@ def _one_thread() -> None:
 
 Part: TypeAlias = Callable[[Crew], Sequence[Finding]]
 """A part of a suite."""
-
-
-def geometric(values: Sequence[float]) -> float:
-    """Geometric mean."""
-    return math.exp(float(np.mean(np.log(np.asarray(values, dtype=np.float64)))))

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from surepath.bench.harness.runs import Part
 from surepath.bench.suites.broken import broken_assumptions
 from surepath.bench.suites.calibration import calibration, proved
+from surepath.bench.suites.floor import against_floor
 from surepath.bench.suites.growth import beyond_tabular, growth
-from surepath.bench.suites.rivals import against_floor, against_merging
+from surepath.bench.suites.merging import against_merging
 from surepath.bench.suites.ties import STEP_SECONDS, overhead, ties
 
 

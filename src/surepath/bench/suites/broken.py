@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.api import learn
-from surepath.bench.harness.report import Cell, Section, rate
-from surepath.bench.harness.runs import Crew, Outcome, outcome
+from surepath.bench.harness.report import Cell, Section
+from surepath.bench.harness.runs import Crew, Outcome, certified_rate, outcome
+from surepath.bench.harness.statistics import rate
 from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.tabular import Tabular, tabular
 from surepath.system import Actions, Episodes, FloatArray, System
@@ -27,7 +28,7 @@ Returns = Mapping[Actions, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Broken:
     """A system that breaks an assumption, with its truth, and how `learn` is called on it."""
 
     system: System
@@ -75,12 +76,12 @@ class Slippery:
         return total
 
 
-def slippery(seed: int, slip: float) -> Case:
+def slippery(seed: int, slip: float) -> Broken:
     system = Slippery(_machine(seed), slip)
-    return Case(system, _returns(system.expected_return, system))
+    return Broken(system, _returns(system.expected_return, system))
 
 
-def nearly_tied(seed: int, lead: float) -> Case:
+def nearly_tied(seed: int, lead: float) -> Broken:
     """On the best path, at a random level, another action does the same but pays a little less."""
     machine, rng = _machine(seed), np.random.default_rng([seed, 1])
     level = int(rng.integers(machine.horizon))
@@ -91,27 +92,27 @@ def nearly_tied(seed: int, lead: float) -> Case:
     rewards[level, state, best] = max(rewards[level, state, best], lead)
     rewards[level, state, other] = rewards[level, state, best] - lead
     tied = Tabular(Dynamics(transitions, rewards), machine.emissions)
-    return Case(tied, _returns(tied.expected_return, tied))
+    return Broken(tied, _returns(tied.expected_return, tied))
 
 
-def blurred(seed: int, kinds: int) -> Case:
+def blurred(seed: int, kinds: int) -> Broken:
     """Features that take the symbols together to so many kinds."""
     machine = _machine(seed)
     options = {"features": partial(_kind_of, kinds)}
-    return Case(machine, _returns(machine.expected_return, machine), options)
+    return Broken(machine, _returns(machine.expected_return, machine), options)
 
 
 def _kind_of(kinds: int, symbols: NDArray[Any]) -> FloatArray:
     return np.eye(kinds)[symbols % kinds]
 
 
-def look_alike(seed: int, twins: float) -> Case:
+def look_alike(seed: int, twins: float) -> Broken:
     """So many states emit the same at every level, and move and pay differently."""
     machine = _machine(seed)
     emissions = machine.emissions.copy()
     emissions[:, : int(twins)] = emissions[:, :1]
     alike = Tabular(machine.dynamics, emissions)
-    return Case(alike, _returns(alike.expected_return, alike))
+    return Broken(alike, _returns(alike.expected_return, alike))
 
 
 def _machine(seed: int) -> Tabular:
@@ -128,7 +129,7 @@ class Row:
     """One way and degree of breaking an assumption."""
 
     broken: str
-    case: Callable[[int, Any], Case]
+    make: Callable[[int, Any], Broken]
     degree: float
 
 
@@ -145,42 +146,42 @@ ROWS = (
 def run_broken(job: tuple[int, int]) -> Outcome:
     """A row of the table, by number, on an instance: functions do not travel."""
     number, seed = job
-    case = ROWS[number].case(seed, ROWS[number].degree)
-    result = learn(case.system, seed=seed, budget=BUDGET, **case.options)
-    return outcome(result, max(case.returns.values()) - case.returns[result.actions])
+    broken = ROWS[number].make(seed, ROWS[number].degree)
+    result = learn(broken.system, seed=seed, budget=BUDGET, **broken.options)
+    return outcome(result, max(broken.returns.values()) - broken.returns[result.actions])
 
 
 def broken_assumptions(crew: Crew, instances: int) -> list[Section]:
-    table: list[tuple[Cell, ...]] = []
-    said: list[tuple[Cell, ...]] = []
-    for number, row in enumerate(ROWS):
-        jobs = [(number, seed) for seed in range(instances)]
-        played = crew.spread(run_broken, jobs, row.broken)
-        certified = [run for run in played if run.certified]
-        warned = sum(bool(run.warnings) for run in certified)
-        table.append(
-            (
-                row.broken,
-                rate(len(certified), instances),
-                rate(sum(run.false for run in played), len(certified)),
-                rate(sum(run.wrong for run in played), len(certified)),
-                rate(instances - len(certified) + warned, instances),
-            )
+    played = {
+        row.broken: crew.spread(
+            run_broken, [(number, seed) for seed in range(instances)], row.broken
         )
-        said.append((row.broken, *_commonest(played)))
+        for number, row in enumerate(ROWS)
+    }
     return [
         Section(
             f"broken assumptions: {instances} runs a row (H=4, S=3, A=2, O=4), at most "
             f"{BUDGET} episodes. Of the certified, false: worse than the certificate admits",
             ("broken", "certified", "false", "not the best", "refused or warned"),
-            table,
+            [(broken, *_rates(runs)) for broken, runs in played.items()],
         ),
         Section(
             "broken assumptions: what was said most often, as a refusal or a warning",
             ("broken", "runs", "for example"),
-            said,
+            [(broken, *_commonest(runs)) for broken, runs in played.items()],
         ),
     ]
+
+
+def _rates(runs: list[Outcome]) -> tuple[Cell, ...]:
+    certified = [run for run in runs if run.certified]
+    warned = sum(bool(run.warnings) for run in certified)
+    return (
+        certified_rate(runs),
+        rate(sum(run.false for run in runs), len(certified)),
+        rate(sum(run.wrong for run in runs), len(certified)),
+        rate(len(runs) - len(certified) + warned, len(runs)),
+    )
 
 
 def _commonest(played: list[Outcome]) -> tuple[int, str]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.harness.report import Cell, Section, rate
-from surepath.bench.harness.runs import Crew, Instance, Job, Outcome, geometric, play
+from surepath.bench.harness.report import Cell, Section
+from surepath.bench.harness.runs import Crew, Instance, Job, Outcome, play
+from surepath.bench.harness.statistics import geometric, rate
 
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 PROVED_DELTA = 0.1

@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from surepath.bench.harness.report import Cell, Finding, Section, slope
+from surepath.bench.harness.report import Cell, Finding, Section
 from surepath.bench.harness.runs import Crew
+from surepath.bench.harness.statistics import exponent
 from surepath.builtin_problems.base import Problem
 from surepath.builtin_problems.tabular import tabular
 from surepath.features import OneHot
@@ -147,8 +148,8 @@ def _slopes(runs: Mapping[tuple[str, float], Run]) -> Section:
     rows: list[tuple[Cell, ...]] = [
         (
             name,
-            slope(ratios, [runs[name, share].steps for share in SWEEP]),
-            slope([s.norm / s.gap for s in far], [bounds(rule(s), s).steps for s in far]),
+            exponent(ratios, [runs[name, share].steps for share in SWEEP]).value,
+            exponent([s.norm / s.gap for s in far], [bounds(rule(s), s).steps for s in far]).value,
         )
         for name, rule in RULES.items()
     ]

@@ -7,14 +7,16 @@ and every reading serves all windows it belongs to.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.harness.report import Cell, Finding, Section, rate
+from surepath.bench.harness.report import Cell, Finding, Section
 from surepath.bench.harness.runs import Crew
+from surepath.bench.harness.statistics import rate
 from surepath.builtin_problems.overcomplete import overcomplete
 from surepath.builtin_problems.tabular import Tabular
 from surepath.features import OneHot
@@ -42,34 +44,25 @@ class SingleEpisodes:
         return self.problem.rollout(actions, n, rng)
 
 
+WINDOWS: tuple[Windows, ...] = ("joint", "product")
+
+
+class Window(NamedTuple):
+    """One run: how far it looks ahead, and how it averages what it sees."""
+
+    seed: int
+    future: int
+    samples: int
+    windows: Windows
+
+
 def futures(crew: Crew) -> list[Finding]:
-    rows: list[tuple[Cell, ...]] = []
     points = list(product(FUTURES, SAMPLES))
     jobs = [Window(seed, *point, w) for point in points for w in WINDOWS for seed in range(SEEDS)]
     played = dict(zip(jobs, crew.spread(run, jobs, "futures"), strict=True))
-    for future, samples in points:
-        errors = np.array([embedding_errors(seed, future, samples) for seed in range(SEEDS)])
-        joint, means = (float(error) for error in errors.mean(axis=0))
-        won = {
-            w: [played[Window(seed, future, samples, w)] for seed in range(SEEDS)] for w in WINDOWS
-        }
-        successes = {w: sum(ok for ok, _ in runs) for w, runs in won.items()}
-        episodes = {w: float(np.mean([cost for _, cost in runs])) for w, runs in won.items()}
-        rows.append(
-            (
-                future,
-                samples,
-                joint,
-                means,
-                joint / means,
-                rate(successes["joint"], SEEDS),
-                rate(successes["product"], SEEDS),
-                episodes["joint"],
-                episodes["product"],
-            )
-        )
     columns = ("K", "M", "error, joint", "error, product", "ratio", "exact, joint",
                "exact, product", "episodes, joint", "episodes, product")  # fmt: skip
+    rows = [_row(future, samples, played) for future, samples in points]
     return [
         Section(f"overcomplete, S=6, O=3, H=5, A=2, {SEEDS} seeds", columns, rows),
         "error: mean ||z-hat - z|| from the same episodes, M for each continuation.",
@@ -78,7 +71,16 @@ def futures(crew: Crew) -> list[Finding]:
     ]
 
 
-WINDOWS: tuple[Windows, ...] = ("joint", "product")
+def _row(future: int, samples: int, played: Mapping[Window, tuple[bool, int]]) -> tuple[Cell, ...]:
+    errors = np.array([embedding_errors(seed, future, samples) for seed in range(SEEDS)])
+    joint, means = (float(error) for error in errors.mean(axis=0))
+    runs = [
+        [played[Window(seed, future, samples, windows)] for seed in range(SEEDS)]
+        for windows in WINDOWS
+    ]
+    exact = (rate(sum(found for found, _ in each), SEEDS) for each in runs)
+    episodes = (float(np.mean([cost for _, cost in each])) for each in runs)
+    return future, samples, joint, means, joint / means, *exact, *episodes
 
 
 def embedding_errors(seed: int, future: int, samples: int) -> tuple[float, float]:
@@ -117,15 +119,6 @@ def _joint_order(problem: Tabular, future: int) -> FloatArray:
             block = np.outer(block, law).ravel()
         blocks.append(block)
     return np.concatenate(blocks)
-
-
-class Window(NamedTuple):
-    """One run: how far it looks ahead, and how it averages what it sees."""
-
-    seed: int
-    future: int
-    samples: int
-    windows: Windows
 
 
 def run(job: Window) -> tuple[bool, int]:

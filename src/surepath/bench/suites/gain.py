@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.harness.report import Cell, Finding, Section, slope
+from surepath.bench.harness.report import Cell, Finding, Section
 from surepath.bench.harness.runs import Crew
+from surepath.bench.harness.statistics import exponent
 from surepath.builtin_problems.continuous import continuous
 from surepath.prepare.call import Call
 from surepath.prepare.fixed import FixedRun
@@ -65,7 +66,7 @@ def _growth() -> Section:
         for row, n in zip(cells, SIZES, strict=True):
             row += [float(greedy[n - 1]), float(bound[n - 1])]
         last = [int(n) for n in SIZES[-3:]]
-        exponents += [slope(last, [float(greedy[n - 1]) for n in last]), ""]
+        exponents += [exponent(last, [float(greedy[n - 1]) for n in last]).value, ""]
     return Section(
         f"information gain on the unit square, length scale 0.3, ridge {RIDGE:g}, "
         f"{CANDIDATES} candidates; exponent of N over the last three rows",

@@ -92,35 +92,25 @@ def node_bags(nodes: int, samples: int) -> list[Bag]:
 
 
 def compare(kernel: Kernel, bags: list[Bag], pilot: FloatArray) -> list[tuple[Cell, ...]]:
-    size = (len(bags), len(bags[0].values))
+    """The exact form, then either approximation with more and more components."""
     exact = measured(
         lambda: np.array([mean_gram_row(kernel, bag, bags) for bag in bags[:EXACT_ROWS]])
     )
     exact_seconds = exact.seconds / EXACT_ROWS
-    rows: list[tuple[Cell, ...]] = [
-        (*size, "exact", 0, 0.0, exact_seconds, 1.0, exact.megabytes),
-    ]
     rng = np.random.default_rng(0)
     forms: dict[str, Callable[[int], Any]] = {
         "landmarks": lambda m: Nystroem(kernel, pick_landmarks(pilot, m, rng)),
         "Fourier": lambda m: FourierFeatures(kernel, pilot.shape[1], m, rng),
     }
+    rows: list[tuple[Cell, ...]] = [("exact", 0, 0.0, exact_seconds, 1.0, exact.megabytes)]
     for (name, make), components in product(forms.items(), COMPONENTS):
         draws = [_average(make(components), bags) for _ in range(DRAWS)]
         errors = [_relative_error(draw.value, exact.value) for draw in draws]
+        error = float(np.sqrt(np.mean(np.square(errors))))
         seconds = min(draw.seconds for draw in draws) / len(bags)
-        rows.append(
-            (
-                *size,
-                name,
-                components,
-                float(np.sqrt(np.mean(np.square(errors)))),
-                seconds,
-                seconds / exact_seconds,
-                max(draw.megabytes for draw in draws),
-            )
-        )
-    return rows
+        most = max(draw.megabytes for draw in draws)
+        rows.append((name, components, error, seconds, seconds / exact_seconds, most))
+    return [(len(bags), len(bags[0].values), *row) for row in rows]
 
 
 def _average(approximation: Any, bags: list[Bag]) -> Measured:

@@ -21,21 +21,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
-from surepath.bench.harness.contest import OURS, Settings, Trial, attempt, grid, steps_to
-from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, fit, number, slope
+from surepath.bench.harness.attempt import OURS, Trial, attempt
+from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, number
+from surepath.bench.harness.rivals import Settings, grid
 from surepath.bench.harness.runs import (
+    DELTA,
     Crew,
     Instance,
     Job,
     Outcome,
     Part,
     exact_rate,
-    geometric,
+    mean_steps,
     play,
 )
-from surepath.bench.suites.rivals import DELTA
+from surepath.bench.harness.statistics import exponent, geometric, growth_factor
+from surepath.bench.harness.success import steps_to
+from surepath.bench.harness.sweeps import Reached, all_runs, fitted
 from surepath.builtin_problems.hard import Leaking
 from surepath.theory.floor import binary_kl
 
@@ -89,7 +91,7 @@ def gaps(instance: Instance) -> tuple[float, float]:
     return problem.state_gap, problem.gap
 
 
-def _told(
+def _play_told(
     crew: Crew, schedule: str, instances: Sequence[Instance], gaps: Sequence[float], title: str
 ) -> list[Outcome]:
     """A run on each instance, told a gap: it is what says when to stop looking."""
@@ -100,49 +102,6 @@ def _told(
     return crew.spread(play, jobs, title)
 
 
-def leaking(crew: Crew) -> list[Finding]:
-    """The proved schedule: with the gap of beliefs, of states, and with the leak stopped."""
-    scale = _scale(crew)
-    rows: list[tuple[Cell, ...]] = []
-    steps: dict[str, list[float]] = {proof: [] for proof in PRICES}
-    for horizon in scale.horizons:
-        cells: list[Cell] = []
-        for leak in (True, False):
-            drawn = [graph(horizon, 5, leak=leak, seed=seed) for seed in range(scale.instances)]
-            known = crew.spread(gaps, drawn, f"leaking, H={horizon}: gaps")
-            shown = (0, 1) if leak else (1,)  # without the leak they are one
-            cells += [geometric([pair[which] for pair in known]) for which in shown]
-            for name in (name for name, (leaks, _) in PRICES.items() if leaks == leak):
-                told = [pair[PRICES[name][1]] for pair in known]
-                runs = _told(crew, "tight", drawn, told, f"leaking, H={horizon}: {name}")
-                steps[name].append(geometric([run.steps for run in runs]))
-                cells += [steps[name][-1], exact_rate(runs)]
-        rows.append((horizon, *cells))
-    horizons = [float(horizon) for horizon in scale.horizons]
-    proved, control, stopped = steps.values()
-    return [
-        Section(
-            f"leaking graph, 5 actions, {scale.instances} instances: steps of the tight schedule",
-            ("H", "gap of states", "of beliefs", "steps for the gap of beliefs", "exact",
-             "told the gap of states", "exact", "leak stopped: gap", "steps", "exact"),
-            rows,
-        ),
-        f"leaking: what a guarantee takes grows {number(base(horizons, proved))}-fold with every "
-        f"step of the horizon while the gap of the states stays; with the leak stopped it grows as "
-        f"H^{slope(horizons, stopped):.2g}. Told the gap of states, with the leak, the schedule "
-        f"takes H^{slope(horizons, control):.2g} and proves nothing; where it is right all the "
-        "same, that is because five actions can be told apart by their first rewards.",
-        Figure(
-            "leaking",
-            "leaking graph: what a guarantee takes, with the assumption broken and restored",
-            "horizon H",
-            "steps",
-            [Line(name, tuple(horizons), tuple(values)) for name, values in steps.items()],
-            log="y",
-        ),
-    ]  # fmt: skip
-
-
 PRICES: Mapping[str, tuple[bool, int]] = {
     "with the leak": (True, 1),
     "with the leak, told the gap of states": (True, 0),
@@ -151,9 +110,62 @@ PRICES: Mapping[str, tuple[bool, int]] = {
 """Whether the graph leaks, and which of its `gaps` the schedule is told."""
 
 
-def base(x: Sequence[float], y: Sequence[float]) -> float:
-    """The base b of y ~ b^x, by least squares on the logarithms of y."""
-    return math.exp(float(np.polyfit(x, [math.log(value) for value in y], 1)[0]))
+def leaking(crew: Crew) -> list[Finding]:
+    """The proved schedule: with the gap of beliefs, of states, and with the leak stopped."""
+    scale = _scale(crew)
+    horizons = tuple(float(horizon) for horizon in scale.horizons)
+    found = [_prices(crew, horizon, scale.instances) for horizon in scale.horizons]
+    steps = {name: [there[name] for _, there in found] for name in PRICES}
+    return [
+        Section(
+            f"leaking graph, 5 actions, {scale.instances} instances: steps of the tight schedule",
+            ("H", "gap of states", "of beliefs", "steps for the gap of beliefs", "exact",
+             "told the gap of states", "exact", "leak stopped: gap", "steps", "exact"),
+            [(horizon, *cells) for horizon, (cells, _) in zip(scale.horizons, found, strict=True)],
+        ),
+        _leaking_remark(horizons, *steps.values()),
+        Figure(
+            "leaking",
+            "leaking graph: what a guarantee takes, with the assumption broken and restored",
+            "horizon H",
+            "steps",
+            [Line(name, horizons, tuple(values)) for name, values in steps.items()],
+            log="y",
+        ),
+    ]  # fmt: skip
+
+
+def _prices(crew: Crew, horizon: int, instances: int) -> tuple[list[Cell], dict[str, float]]:
+    """What the table says of one horizon, and the steps in it by the name of their price."""
+    cells: list[Cell] = []
+    steps: dict[str, float] = {}
+    for leak in (True, False):
+        drawn = [graph(horizon, 5, leak=leak, seed=seed) for seed in range(instances)]
+        known = crew.spread(gaps, drawn, f"leaking, H={horizon}: gaps")
+        shown = (0, 1) if leak else (1,)  # without the leak they are one
+        cells += [geometric([pair[which] for pair in known]) for which in shown]
+        for name in (name for name, (leaks, _) in PRICES.items() if leaks == leak):
+            told = [pair[PRICES[name][1]] for pair in known]
+            runs = _play_told(crew, "tight", drawn, told, f"leaking, H={horizon}: {name}")
+            steps[name] = mean_steps(runs)
+            cells += [steps[name], exact_rate(runs)]
+    return cells, steps
+
+
+def _leaking_remark(
+    horizons: Sequence[float],
+    proved: Sequence[float],
+    control: Sequence[float],
+    stopped: Sequence[float],
+) -> str:
+    return (
+        f"leaking: what a guarantee takes grows {number(growth_factor(horizons, proved))}-fold "
+        "with every step of the horizon while the gap of the states stays; with the leak stopped "
+        f"it grows as H^{exponent(horizons, stopped).value:.2g}. Told the gap of states, with the "
+        f"leak, the schedule takes H^{exponent(horizons, control).value:.2g} and proves nothing; "
+        "where it is right all the same, that is because five actions can be told apart by their "
+        "first rewards."
+    )
 
 
 SEARCHES: Mapping[str, tuple[str, Settings, bool]] = {
@@ -173,17 +185,10 @@ def search(crew: Crew) -> list[Finding]:
     scale = _scale(crew)
     rows: list[tuple[Cell, ...]] = []
     lines: list[Line] = []
-    for name, (method, settings, leak) in SEARCHES.items():
-        needed: list[float] = []
-        for bits in scale.bits:
-            trials = [
-                Trial(graph(bits, 2**bits, leak=leak, seed=s), method, settings, scale.cap, s)
-                for s in range(scale.searches)
-            ]
-            traces = crew.spread(attempt, trials, f"2^H actions, H={bits}: {name}")
-            needed.append(steps_to(traces, scale.cap, wanted=1.0))
+    for name in SEARCHES:
+        needed = [_searched(crew, name, bits, scale) for bits in scale.bits]
         known = [(b, n) for b, n in zip(scale.bits, needed, strict=True) if math.isfinite(n)]
-        grows = number(base(*zip(*known, strict=True))) if len(known) > 2 else "-"
+        grows = number(growth_factor(*zip(*known, strict=True))) if len(known) > 2 else "-"
         rows.append((name, *(number(n) if math.isfinite(n) else "-" for n in needed), grows))
         if known:
             lines.append(Line(name, tuple(b for b, _ in known), tuple(n for _, n in known)))
@@ -199,6 +204,17 @@ def search(crew: Crew) -> list[Finding]:
     ]  # fmt: skip
 
 
+def _searched(crew: Crew, name: str, bits: int, scale: Scale) -> float:
+    """Steps of one search at one size; infinity where some run is never right."""
+    method, settings, leak = SEARCHES[name]
+    trials = [
+        Trial(graph(bits, 2**bits, leak=leak, seed=seed), method, settings, scale.cap, seed)
+        for seed in range(scale.searches)
+    ]
+    traces = crew.spread(attempt, trials, f"2^H actions, H={bits}: {name}")
+    return steps_to(traces, scale.cap, wanted=1.0)
+
+
 # ---------------------------------------------------------------- the gap
 
 
@@ -208,54 +224,50 @@ def gap_of(instance: Instance) -> float:
 
 def _along(
     crew: Crew, title: str, points: Sequence[Instance], schedules: Sequence[str], seeds: int
-) -> tuple[list[list[float]], dict[str, list[float]], dict[str, list[Outcome]]]:
-    """1 / gap of all instances, point by point, and steps and runs by schedule."""
+) -> dict[str, list[Reached]]:
+    """Runs along the inverse gap by schedule, each told the gap of its instance."""
     drawn = [[point.numbered(seed) for seed in range(seeds)] for point in points]
     known = [crew.spread(gap_of, instances, f"{title}: gaps") for instances in drawn]
-    inverse = [[1 / gap for gap in gaps_there] for gaps_there in known]
-    steps: dict[str, list[float]] = {}
-    runs: dict[str, list[Outcome]] = {}
-    for schedule in schedules:
-        steps[schedule], runs[schedule] = [], []
-        for instances, gaps_there in zip(drawn, known, strict=True):
-            played = _told(crew, schedule, instances, gaps_there, f"{title}: {schedule}")
-            steps[schedule].append(geometric([run.steps for run in played]))
-            runs[schedule] += played
-    return inverse, steps, runs
+    found: dict[str, list[Reached]] = {schedule: [] for schedule in schedules}
+    for schedule, reached in found.items():
+        for point, instances, gaps_there in zip(points, drawn, known, strict=True):
+            runs = _play_told(crew, schedule, instances, gaps_there, f"{title}: {schedule}")
+            reached.append(Reached(point.parameters, [1 / gap for gap in gaps_there], runs))
+    return found
+
+
+FEWEST = "fewest of any method"
 
 
 def _gap_findings(
     name: str,
     title: str,
-    inverse: list[list[float]],
-    steps: Mapping[str, list[float]],
-    runs: Mapping[str, list[Outcome]],
-    floor: list[float] | None = None,
+    reached: Mapping[str, Sequence[Reached]],
+    floor: Sequence[float] = (),
 ) -> list[Finding]:
-    each = [size for there in inverse for size in there]
-    places = [geometric(there) for there in inverse]
-    curves = {**steps, **({"fewest of any method": floor} if floor else {})}
-    rows: list[tuple[Cell, ...]] = []
-    for method, values in curves.items():
-        played = runs.get(method, [])
-        exponent = (
-            str(fit(each, [run.steps for run in played]))
-            if played
-            else f"{slope(places, values):.2f}"
-        )
-        rows.append((method, *map(number, values), exponent, exact_rate(played) if played else "-"))
+    """Table and figure of what `_along` found, beside a floor where there is one."""
+    along = next(iter(reached.values()))
+    places = tuple(at.size for at in along)
+    curves = {schedule: tuple(at.steps for at in points) for schedule, points in reached.items()}
+    fits = {
+        schedule: (str(fitted(points)), exact_rate(all_runs(points)))
+        for schedule, points in reached.items()
+    }
+    if floor:
+        curves[FEWEST] = tuple(floor)
+        fits[FEWEST] = (f"{exponent(places, floor).value:.2f}", "-")
     return [
         Section(
-            f"{title}, {len(inverse[0])} instances: steps as the gap shrinks",
+            f"{title}, {len(along[0].runs)} instances: steps as the gap shrinks",
             ("method", *(f"1/gap {number(value)}" for value in places), "exponent, 95 %", "exact"),
-            rows,
+            [(method, *map(number, values), *fits[method]) for method, values in curves.items()],
         ),
         Figure(
             name,
             f"{title}: horizon and dimension stay, the gap shrinks",
             "1 / gap",
             "steps",
-            [Line(method, tuple(places), tuple(values)) for method, values in curves.items()],
+            [Line(method, places, values) for method, values in curves.items()],
         ),
     ]
 
@@ -264,7 +276,7 @@ def few_actions(crew: Crew) -> list[Finding]:
     scale = _scale(crew)
     points = [Instance("few_actions", {"bits": 4, "stakes": stakes}) for stakes in scale.stakes]
     found = _along(crew, "few actions", points, ("adaptive", "tight"), scale.games)
-    return _gap_findings("few-actions", "few actions (H=5, A=4, d=68)", *found)
+    return _gap_findings("few-actions", "few actions (H=5, A=4, d=68)", found)
 
 
 def tunable_gap(crew: Crew) -> list[Finding]:
@@ -272,7 +284,7 @@ def tunable_gap(crew: Crew) -> list[Finding]:
     points = [Instance("tunable_gap", {"horizon": FORKS, "eps": eps}) for eps in scale.eps]
     found = _along(crew, "tunable gap", points, ("adaptive", "tight"), scale.instances)
     fewest = [fewest_steps(eps) for eps in scale.eps]
-    return _gap_findings("tunable-gap", "tunable gap (H=4, A=2, d=12)", *found, floor=fewest)
+    return _gap_findings("tunable-gap", "tunable gap (H=4, A=2, d=12)", found, fewest)
 
 
 def fewest_steps(eps: float) -> float:

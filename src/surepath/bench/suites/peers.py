@@ -17,26 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surepath.bench.harness import ppo
-from surepath.bench.harness.contest import (
-    OURS,
-    RIVALS,
-    Settings,
-    Trace,
-    Trial,
-    attempt,
-    checkpoints,
-    lock,
-    numbered,
-    ratio_interval,
-    steps_to,
-    success,
-    told,
-    tune,
-)
-from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, number, rate
-from surepath.bench.harness.runs import Crew, Instance, Part, geometric
+from surepath.bench.harness.arena import Stage, lock, numbered
+from surepath.bench.harness.attempt import OURS, Trace, Trial, attempt
+from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, number
+from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
+from surepath.bench.harness.runs import DELTA, Crew, Instance, Part, grouped
+from surepath.bench.harness.statistics import geometric, rate
+from surepath.bench.harness.success import checkpoints, ratio_interval, steps_to, success
+from surepath.bench.harness.tuning import tune
 from surepath.bench.harness.worlds import Case
-from surepath.bench.suites.rivals import DELTA, floor_of
+from surepath.bench.suites.floor import floor_of
 from surepath.builtin_problems.finite import FiniteProblem
 
 PPO = "recurrent PPO"
@@ -47,7 +37,7 @@ class Contest:
     """A problem to be solved within so many steps."""
 
     title: str
-    stage: Instance | Case
+    stage: Stage
     cap: int
     slow: bool = False  # a run takes half a minute, whoever plays: there are fewer of them
 
@@ -145,32 +135,32 @@ def peers(crew: Crew) -> list[Finding]:
 def compete(
     crew: Crew, contest: Contest, chosen: Mapping[str, Settings], scale: Scale
 ) -> list[Standing]:
+    """Every method with its settings on the same instances."""
     methods: dict[str, Settings] = {OURS: (), **chosen}
     trials = [
         Trial(numbered(contest.stage, run), method, settings, contest.cap, run)
         for method, settings in methods.items()
         for run in range(scale.instances)
     ]
-    traces = crew.spread(attempt, trials, contest.title)
-    standings = [
-        Standing(
-            method,
-            settings,
-            [t for trial, t in zip(trials, traces, strict=True) if trial.method == method],
-            contest.cap,
-        )
-        for method, settings in methods.items()
+    traces = grouped(crew.spread(attempt, trials, contest.title), scale.instances)
+    return [
+        Standing(method, settings, mine, contest.cap)
+        for (method, settings), mine in zip(methods.items(), traces, strict=True)
+    ] + _practised(crew, contest, scale)
+
+
+def _practised(crew: Crew, contest: Contest, scale: Scale) -> list[Standing]:
+    """PPO, where it is trained at all."""
+    if not scale.policies:
+        return []
+    settings: Settings = (("episodes", scale.episodes),)
+    cap = min(contest.cap, scale.practice)
+    policies = [
+        Trial(numbered(contest.stage, run), PPO, settings, cap, run)
+        for run in range(scale.policies)
     ]
-    if scale.policies:
-        settings: Settings = (("episodes", scale.episodes),)
-        cap = min(contest.cap, scale.practice)
-        policies = [
-            Trial(numbered(contest.stage, run), PPO, settings, cap, run)
-            for run in range(scale.policies)
-        ]
-        trained = crew.spread(ppo.practise, policies, f"{contest.title}: {PPO}")
-        standings.append(Standing(PPO, (), trained, cap))
-    return standings
+    trained = crew.spread(ppo.practise, policies, f"{contest.title}: {PPO}")
+    return [Standing(PPO, (), trained, cap)]
 
 
 # ---------------------------------------------------------------- tables and figures
@@ -215,7 +205,7 @@ def _row(standing: Standing) -> tuple[Cell, ...]:
         rate(sum(trace.exact_at(standing.cap) for trace in standing.traces), runs),
         _steps(standing.needed, standing.cap),
         standing.ended,
-        told(standing.settings),
+        settings_text(standing.settings),
     )
 
 
@@ -225,31 +215,30 @@ def _steps(needed: float, cap: int) -> str:
 
 def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:
     """Ours beside the best rival of each problem."""
-    rows: list[tuple[Cell, ...]] = []
-    for title, found in standings.items():
-        ours = next(standing for standing in found if standing.method == OURS)
-        others = [standing for standing in found if standing.method != OURS]
-        best = min(others, key=lambda s: s.needed)
-        first = min(others, key=lambda s: s.halfway)
-        rows.append(
-            (
-                title,
-                _steps(ours.needed, ours.cap),
-                ours.ended,
-                rate(sum(trace.certified for trace in ours.traces), len(ours.traces)),
-                _named(best, best.needed),
-                _ratio(ours.needed, best.needed, best.cap) + _interval(ours, best),
-                _named(first, first.halfway),
-                _ratio(ours.halfway, first.halfway, first.cap),
-            )
-        )
     return Section(
         "steps to 95 % success: surepath's default beside the best rival; ratios below 1 are ours "
         "(95 % bootstrap interval over the runs)",
         ("problem", "surepath", "stops by itself", "certified", "best rival", "ratio",
          "best at 50 %", "ratio at 50 %"),
-        rows,
+        [(title, *_beside(found)) for title, found in standings.items()],
     )  # fmt: skip
+
+
+def _beside(found: Sequence[Standing]) -> tuple[Cell, ...]:
+    """Ours, the rival that is right in 95 % soonest, and the one that is in half."""
+    ours = next(standing for standing in found if standing.method == OURS)
+    others = [standing for standing in found if standing.method != OURS]
+    best = min(others, key=lambda s: s.needed)
+    first = min(others, key=lambda s: s.halfway)
+    return (
+        _steps(ours.needed, ours.cap),
+        ours.ended,
+        rate(sum(trace.certified for trace in ours.traces), len(ours.traces)),
+        _named(best, best.needed),
+        _ratio(ours.needed, best.needed, best.cap) + _interval(ours, best),
+        _named(first, first.halfway),
+        _ratio(ours.halfway, first.halfway, first.cap),
+    )
 
 
 def _named(standing: Standing, needed: float) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,9 @@ import numpy as np
 from surepath.adapters.gym import as_system
 from surepath.api import learn
 from surepath.bench.harness import ppo
-from surepath.bench.harness.report import Cell, Finding, Section, rate
-from surepath.bench.harness.runs import Crew, Part, geometric
+from surepath.bench.harness.report import Cell, Finding, Section
+from surepath.bench.harness.runs import Crew, Part
+from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.harness.worlds import Case
 from surepath.journal.database import Journal
 from surepath.run.executors import Executor, Serial
@@ -42,8 +43,8 @@ SLEEP = 0.005
 @dataclass(frozen=True, slots=True)
 class Scale:
     seeds: int = 20  # of surepath, on each environment
-    rivals: int = 1  # of PPO, on each environment: 200 steps a second is what it does
-    trials: int = 20  # episodes of a trained policy
+    policies: int = 1  # that PPO is trained for, on each environment: it does 200 steps a second
+    episodes: int = 20  # by which a policy is judged
     repeats: int = 40  # pairs of timings
     sleepers: int = 8  # Ray workers
 
@@ -76,10 +77,10 @@ def solve(job: tuple[Case, int]) -> Run:
 
 def train(job: tuple[Case, int, int, int]) -> float:
     """The share of episodes in which a policy, trained for so many steps, earns the optimum."""
-    case, seed, steps, trials = job
+    case, seed, steps, episodes = job
     world = case.build()
     [(model, env)] = ppo.train(world.noisy, world.horizon, [steps], seed)
-    earned = [ppo.episode(model, env, seed=10**6 + trial)[1] for trial in range(trials)]
+    earned = [ppo.episode(model, env, seed=10**6 + count)[1] for count in range(episodes)]
     return float(np.mean([abs(total - world.best) < 1e-9 for total in earned]))
 
 
@@ -90,26 +91,29 @@ def environments(crew: Crew) -> list[Finding]:
         jobs = [(case, seed) for seed in range(scale.seeds)]
         runs[case.title] = crew.spread(solve, jobs, case.title)
     steps = {title: geometric([run.steps for run in played]) for title, played in runs.items()}
-    # The longest first, and all environments side by side: none is waited for.
-    order = sorted(CASES, key=lambda case: -steps[case.title])
-    trained = [
-        (case, seed, int(steps[case.title]), scale.trials)
-        for case in order
-        for seed in range(scale.rivals)
-    ]
-    earned: dict[str, list[float]] = {case.title: [] for case in CASES}
-    for (case, *_), share in zip(
-        trained, crew.spread(train, trained, "recurrent PPO"), strict=True
-    ):
-        earned[case.title].append(share)
+    earned = _trained(crew, steps, scale)
     return [
         Section(
             f"real environments: {scale.seeds} seeds; recurrent PPO after as many steps, "
-            f"{scale.rivals} seeds x {scale.trials} episodes",
+            f"{scale.policies} seeds x {scale.episodes} episodes",
             ("environment", "optimum found", "certified", "steps", "PPO's episodes that earn it"),
             [_row(title, runs[title], steps[title], earned[title]) for title in runs],
         ),
     ]
+
+
+def _trained(crew: Crew, steps: Mapping[str, float], scale: Scale) -> dict[str, list[float]]:
+    """What PPO's policies earn on each environment, trained for so many steps there."""
+    # The longest first, and all environments side by side: none is waited for.
+    jobs = [
+        (case, seed, int(steps[case.title]), scale.episodes)
+        for case in sorted(CASES, key=lambda case: -steps[case.title])
+        for seed in range(scale.policies)
+    ]
+    earned: dict[str, list[float]] = {case.title: [] for case in CASES}
+    for (case, *_), share in zip(jobs, crew.spread(train, jobs, "recurrent PPO"), strict=True):
+        earned[case.title].append(share)
+    return earned
 
 
 def _row(title: str, runs: list[Run], steps: float, earned: list[float]) -> tuple[Cell, ...]:
@@ -138,12 +142,11 @@ def bookkeeping(_: Crew) -> list[Finding]:
 
 
 def _overhead(horizon: int, repeats: int) -> tuple[Cell, ...]:
-    """The two take turns: what else the machine does falls on both."""
     import gymnasium
 
     rng = np.random.default_rng(0)
     system, env = as_system("CartPole-v1", horizon), gymnasium.make("CartPole-v1")
-    times = np.empty((repeats, 2))
+    times: list[list[float]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
         Journal(Path(folder) / "run.db", {}) as journal,
@@ -155,19 +158,27 @@ def _overhead(horizon: int, repeats: int) -> tuple[Cell, ...]:
                 Request(tuple(actions), 512, range(horizon), range(horizon))
                 for actions in sequences
             ]
-            ways = (
-                partial(runner.run, batch, requests, summary=False),
-                partial(_bare, env, requests),
-            )
-            for way in (0, 1) if batch % 2 else (1, 0):
-                started = time.perf_counter()
-                ways[way]()
-                times[batch, way] = time.perf_counter() - started
-    ratios = times[:, 0] / times[:, 1]
-    low, middle, high = (float(q) for q in np.quantile(ratios, (0.25, 0.5, 0.75)))
-    total = times.sum(axis=0)
-    quartiles = f"{low:.2f} .. {high:.2f}"
-    return f"CartPole, horizon {horizon}", middle, quartiles, float(total[0] / total[1])
+            kept = partial(runner.run, batch, requests, summary=False)
+            times.append(take_turns(batch, kept, partial(_bare, env, requests)))
+    return f"CartPole, horizon {horizon}", *ratios_of(times)
+
+
+def take_turns(turn: int, *ways: Callable[[], object]) -> list[float]:
+    """Seconds that each way takes. They begin in turn: what else the machine does falls on all."""
+    times = [0.0] * len(ways)
+    first = (turn + 1) % len(ways)
+    for way in (*range(first, len(ways)), *range(first)):
+        started = time.perf_counter()
+        ways[way]()
+        times[way] = time.perf_counter() - started
+    return times
+
+
+def ratios_of(times: Sequence[Sequence[float]]) -> tuple[float, str, float]:
+    """Of pairs of times: the median ratio, its quartiles, and the ratio of the totals."""
+    firsts, seconds = np.array(times).T
+    low, middle, high = (float(q) for q in np.quantile(firsts / seconds, (0.25, 0.5, 0.75)))
+    return middle, f"{low:.2f} .. {high:.2f}", float(firsts.sum() / seconds.sum())
 
 
 def _bare(env: Any, requests: list[Request]) -> None:

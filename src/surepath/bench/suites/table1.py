@@ -13,28 +13,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import TypeAlias
 
-from surepath.bench.harness.contest import (
-    OURS,
-    RIVALS,
-    Settings,
-    Trial,
-    attempt,
-    lock,
-    steps_to,
-    told,
-    tune,
-)
-from surepath.bench.harness.report import Cell, Finding, Section, number, slope
-from surepath.bench.harness.runs import Crew, Instance, Part
+from surepath.bench.harness.arena import lock
+from surepath.bench.harness.attempt import OURS, Trial, attempt
+from surepath.bench.harness.report import Cell, Finding, Section, number
+from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
+from surepath.bench.harness.runs import Crew, Instance, Part, grouped
+from surepath.bench.harness.statistics import exponent
+from surepath.bench.harness.success import steps_to
+from surepath.bench.harness.tuning import tune
 
 CAP, POWER = 20_000, 2.0
 """Steps allowed at the first size of a sweep, and the power of the size that later caps grow by."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class CappedSweep:
+    """Problems of growing size, with caps that grow as a power of it."""
+
     name: str
     points: tuple[tuple[float, Instance], ...]  # sizes and problems
 
@@ -52,9 +49,9 @@ def _mixing(stirs: int) -> Instance:
 
 
 SWEEPS = (
-    Sweep("H", tuple((h, lock(h)) for h in (4, 6, 8, 10))),
-    Sweep("d", tuple((d, _tabular(d)) for d in (2, 4, 6))),
-    Sweep("stirs", tuple((stirs, _mixing(stirs)) for stirs in (1, 2, 3))),
+    CappedSweep("H", tuple((h, lock(h)) for h in (4, 6, 8, 10))),
+    CappedSweep("d", tuple((d, _tabular(d)) for d in (2, 4, 6))),
+    CappedSweep("stirs", tuple((stirs, _mixing(stirs)) for stirs in (1, 2, 3))),
 )
 """The last makes the hidden states of the last level 2, 32 and 162 while all else stays."""
 
@@ -113,18 +110,6 @@ def table1(crew: Crew) -> list[Finding]:
     beyond = {
         instance.name: _needs(crew, METHODS, instance, 0, 5 * CAP, scale) for instance in BEYOND
     }
-    verdicts: list[tuple[Cell, ...]] = []
-    runs: list[tuple[Cell, ...]] = []
-    for method in METHODS:
-        cells: list[Cell] = []
-        for name, needs in sweeps.items():
-            cells.append(verdict(name, needs[method]))
-            runs += [_row(method, f"{name} {need.size:g}", need) for need in needs[method]]
-        for name, needs in beyond.items():
-            cells.append(outcome(needs[method]))
-            runs.append(_row(method, name, needs[method]))
-        kind = BASED if method == "state merging" else FREE
-        verdicts.append((method, SAID.get(method, "-"), *cells, kind))
     cells = ["not run"] * (len(SWEEPS) + len(BEYOND))
     return [
         Section(
@@ -133,24 +118,49 @@ def table1(crew: Crew) -> list[Finding]:
             ("method", "in the paper: efficient, deterministic, non-tabular, model",
              *(f"{sweep.name} grows" for sweep in SWEEPS),
              *(f"solves {instance.name}" for instance in BEYOND), "kind"),
-            [*verdicts, *((name, said, *cells, BASED) for name, said in UNMEASURED)],
+            [*(_verdicts(method, sweeps, beyond) for method in METHODS),
+             *((name, said, *cells, BASED) for name, said in UNMEASURED)],
         ),
         "No exponent is given for methods that are told their number of episodes, which grows with "
         "the cap. What fails at one size is not tried at the next.",
         Section(
             f"the runs behind it: steps until {MOST:.0%} of {scale.instances} runs are right",
             ("method", "problem", "steps", "settings"),
-            runs,
+            [row for method in METHODS for row in _runs(method, sweeps, beyond)],
         ),
     ]  # fmt: skip
 
 
+Along: TypeAlias = Mapping[str, Mapping[str, Sequence[Need]]]
+"""What was needed at every size, by sweep and method."""
+
+Beyond: TypeAlias = Mapping[str, Mapping[str, Need]]
+"""What was needed, by problem and method."""
+
+
+def _verdicts(method: str, sweeps: Along, beyond: Beyond) -> tuple[Cell, ...]:
+    kind = BASED if method == "state merging" else FREE
+    grown = (verdict(name, needs[method]) for name, needs in sweeps.items())
+    solved = (answer(needs[method]) for needs in beyond.values())
+    return method, SAID.get(method, "-"), *grown, *solved, kind
+
+
+def _runs(method: str, sweeps: Along, beyond: Beyond) -> list[tuple[Cell, ...]]:
+    grown = [
+        _row(method, f"{name} {need.size:g}", need)
+        for name, needs in sweeps.items()
+        for need in needs[method]
+    ]
+    return grown + [_row(method, name, needs[method]) for name, needs in beyond.items()]
+
+
 def _row(method: str, problem: str, need: Need) -> tuple[Cell, ...]:
-    found = number(need.steps) if need.solved else outcome(need)
-    return method, problem, found, told(need.settings)
+    found = number(need.steps) if need.solved else answer(need)
+    return method, problem, found, settings_text(need.settings)
 
 
-def outcome(need: Need) -> str:
+def answer(need: Need) -> str:
+    """Whether the problem was solved, in words."""
     if need.refused:
         return "cannot be run"
     return "yes" if need.solved else "no"
@@ -160,13 +170,13 @@ def verdict(name: str, needs: Sequence[Need]) -> str:
     """An exponent where every size was solved; otherwise from where on it was not."""
     last = needs[-1]
     if not last.solved:
-        return f"{outcome(last)}, from {name}={last.size:g}"
+        return f"{answer(last)}, from {name}={last.size:g}"
     if any("share" in dict(need.settings) for need in needs):
         return "yes"
-    return f"yes, {slope([n.size for n in needs], [n.steps for n in needs]):.1f}"
+    return f"yes, {exponent([n.size for n in needs], [n.steps for n in needs]).value:.1f}"
 
 
-def _along(crew: Crew, sweep: Sweep, scale: Scale) -> dict[str, list[Need]]:
+def _along(crew: Crew, sweep: CappedSweep, scale: Scale) -> dict[str, list[Need]]:
     """What each method needs at each size; what fails at one is not tried at the next."""
     found: dict[str, list[Need]] = {method: [] for method in METHODS}
     for size, instance in sweep.points[: scale.points]:
@@ -188,10 +198,9 @@ def _needs(
         for method, settings in offered
         for seed in range(scale.instances)
     ]
-    traces = iter(crew.spread(attempt, trials, instance.label))
+    traces = crew.spread(attempt, trials, instance.label)
     found: dict[str, list[Need]] = {method: [] for method in methods}
-    for method, settings in offered:
-        mine = list(islice(traces, scale.instances))
+    for (method, settings), mine in zip(offered, grouped(traces, scale.instances), strict=True):
         refused = any(trace.refused for trace in mine)
         found[method].append(Need(size, steps_to(mine, cap, wanted=MOST), settings, refused))
     return {

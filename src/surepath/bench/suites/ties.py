@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surepath.api import learn
-from surepath.bench.harness.report import Cell, Section, rate
+from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import (
     Crew,
     Instance,
@@ -16,10 +16,11 @@ from surepath.bench.harness.runs import (
     Outcome,
     certified_rate,
     exact_rate,
-    geometric,
+    grouped,
     outcome,
     play,
 )
+from surepath.bench.harness.statistics import geometric, rate
 from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.tabular import Tabular
 from surepath.system import Actions, Episodes
@@ -39,30 +40,27 @@ STEP_SECONDS = 1e-3
 
 def ties(crew: Crew, instances: int, runs: int) -> Section:
     """Cost with ties at half of all states over cost without, on the same machine."""
-    rows: list[tuple[Cell, ...]] = []
-    for size in SIZES:
-        jobs = [Job(size.numbered(i), seed) for i in range(instances) for seed in range(runs)]
-        tied = crew.spread(play_tied, jobs, f"{size.label}: ties")
-        plain = crew.spread(play, jobs, f"{size.label}: no ties")
-        ratios = [one.steps / other.steps for one, other in zip(tied, plain, strict=True)]
-        by_instance = [
-            geometric(ratios[start : start + runs]) for start in range(0, len(ratios), runs)
-        ]
-        rows.append(
-            (
-                size.label,
-                geometric(by_instance),
-                max(by_instance),
-                exact_rate(tied),
-                certified_rate(tied),
-                exact_rate(plain),
-            )
-        )
     return Section(
         f"ties: at half of all states all actions do the same; {instances} instances x {runs} "
         "runs, steps with ties / without",
         ("problem", "ratio", "largest", "exact, ties", "certified, ties", "exact, no ties"),
-        rows,
+        [_ties_row(crew, size, instances, runs) for size in SIZES],
+    )
+
+
+def _ties_row(crew: Crew, size: Instance, instances: int, runs: int) -> tuple[Cell, ...]:
+    jobs = [Job(size.numbered(i), seed) for i in range(instances) for seed in range(runs)]
+    tied = crew.spread(play_tied, jobs, f"{size.label}: ties")
+    plain = crew.spread(play, jobs, f"{size.label}: no ties")
+    ratios = [one.steps / other.steps for one, other in zip(tied, plain, strict=True)]
+    by_instance = [geometric(group) for group in grouped(ratios, runs)]
+    return (
+        size.label,
+        geometric(by_instance),
+        max(by_instance),
+        exact_rate(tied),
+        certified_rate(tied),
+        exact_rate(plain),
     )
 
 
