@@ -12,9 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from surepath.bench import publish
-from surepath.bench.harness import page as pages
 from surepath.bench.harness import store
-from surepath.bench.harness.report import Figure, Line, Section, SuiteReport, number
+from surepath.bench.harness.report import Figure, Line, Section, SuiteReport
 from surepath.bench.harness.runs import Crew, Outcome
 from surepath.bench.harness.store import Store, plain, restored
 from surepath.cli import app
@@ -143,25 +142,6 @@ def test_a_suite_is_published(tmp_path: Path) -> None:
     assert "It grows" in written[2].read_text()
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (12345, "12345"),
-        (123456, "123000"),
-        (8838.83, "8840"),
-        (999.6, "1000"),
-        (0.123456, "0.123"),
-        (1234567.0, "1.23e+06"),
-        (999_999.0, "1e+06"),
-        (-4321.0, "-4320"),
-        (math.inf, "inf"),
-        (math.nan, "nan"),
-    ],
-)
-def test_numbers_are_short(value: float, text: str) -> None:
-    assert number(value) == text
-
-
 def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
     report = SuiteReport("demo", [Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])])
     with Store(tmp_path / "demo.jsonl") as kept:
@@ -189,22 +169,3 @@ def test_the_command_writes_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     refused = CliRunner().invoke(app, ["bench", "dome", "--out", str(tmp_path / "other")])
     assert refused.exit_code == 2
     assert not (tmp_path / "other").exists()
-
-
-def test_the_page_is_made_of_what_the_suites_wrote(tmp_path: Path) -> None:
-    for suite in pages.CHAPTERS:
-        table = Section(f"of {suite}", ("a",), [(1,)])
-        figure = Figure("f", "t", "x", "y", [Line("a", (1, 2), (1, 4))])
-        report = SuiteReport(suite, [table, f"remark on {suite}", figure])
-        with Store(tmp_path / f"{suite}.jsonl") as kept:
-            publish(report, kept, tmp_path)
-    pages.write(tmp_path, tmp_path / "compare.md")
-    text = (tmp_path / "compare.md").read_text()
-    for suite in pages.CHAPTERS:
-        assert f"**of {suite}**" in text
-        assert f"remark on {suite}" in text
-        assert f"(compare/{suite}-f.svg)" in text
-        assert (tmp_path / "compare" / f"{suite}-f.svg").is_file()
-    (tmp_path / "peers.md").unlink()
-    with pytest.raises(InputError, match="results of the suite 'peers'"):
-        pages.write(tmp_path, tmp_path / "compare.md")

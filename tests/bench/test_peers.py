@@ -1,0 +1,41 @@
+"""Ours beside every rival: what is made of their runs."""
+
+from __future__ import annotations
+
+from surepath.bench.harness.attempt import OURS
+from surepath.bench.harness.runs import Crew
+from surepath.bench.suites import peers
+from traces import CONTINUOUS, SMALL, trace
+
+
+def test_the_summary_says_who_wins() -> None:
+    def standing(method: str, steps: int, loss: float = 0.0) -> peers.Standing:
+        return peers.Standing(method, (), [trace((steps, loss), total=steps)] * 20, 1000)
+
+    findings = peers._summary(
+        {
+            "ours": [standing(OURS, 50), standing("UCT", 500), standing("LUCB", 800)],
+            "theirs": [standing(OURS, 800), standing("UCT", 50)],
+            "ours alone": [standing(OURS, 100), standing("UCT", 10, loss=0.1)],
+            "nobody": [standing(OURS, 10, loss=0.2), standing("UCT", 10, loss=0.1)],
+        }
+    )
+    rows = {
+        row[0]: dict(zip(findings.columns[1:], map(str, row[1:]), strict=True))
+        for row in findings.rows
+    }
+    assert rows["ours"]["best rival"].startswith("UCT, ")
+    assert float(rows["ours"]["ratio"].split()[0]) < 0.2
+    assert float(rows["theirs"]["ratio"].split()[0]) > 10
+    assert rows["theirs"]["ratio"].endswith("]")
+    assert rows["ours alone"]["best rival"] == "none"
+    assert rows["ours alone"]["ratio"].startswith("< 0.1")
+    assert rows["nobody"]["ratio"] == rows["nobody"]["ratio at 50 %"] == "-"
+    assert rows["ours"]["stops by itself"] == "20/20 after 50"
+
+
+def test_the_floor_is_given_where_there_are_few_sequences() -> None:
+    small, large = (peers.Contest(t, i, 1000) for t, i in (("small", SMALL), ("bay", CONTINUOUS)))
+    (said,) = peers._floor(Crew(), small, 2)
+    assert said.startswith("small: ")
+    assert peers._floor(Crew(), large, 2) == []
