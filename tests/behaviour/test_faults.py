@@ -542,15 +542,15 @@ def test_a_journal_is_of_a_newer_version(undisturbed: Undisturbed, tmp_path: Pat
 
 def forged(path: Path, change: Callable[[sqlite3.Connection], None]) -> None:
     """Change a journal and make its checksums right again."""
-    from surepath.journal import database as module
+    from surepath.journal.rows import COLUMNS, checksum
 
     database = sqlite3.connect(path)
     change(database)
-    rows = database.execute(f"SELECT {module._COLUMNS} FROM readings").fetchall()
+    rows = database.execute(f"SELECT {COLUMNS} FROM readings").fetchall()
     for each in rows:
         where = "WHERE batch = ? AND request = ? AND first = ?"
         database.execute(
-            f"UPDATE readings SET checksum = ? {where}", (module._digest(each[:-1]), *each[:3])
+            f"UPDATE readings SET checksum = ? {where}", (checksum(each[:-1]), *each[:3])
         )
     database.commit()
     database.close()

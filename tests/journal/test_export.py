@@ -16,9 +16,9 @@ from flaky import Gauge, Walk
 from surepath.cli import app
 from surepath.errors import InputError, MissingExtraError
 from surepath.journal import export as module
-from surepath.journal.database import Journal, Row
+from surepath.journal.database import Journal
 from surepath.journal.export import export
-from surepath.results.recount import PILOT
+from surepath.journal.rows import PILOT, Row
 from surepath.system import Counts, Episodes, Moments, RewardMoments, Summary
 
 FIRST = ["kind", "batch", "request", "episode", "count", "step", "action", "reward"]

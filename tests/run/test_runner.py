@@ -20,7 +20,8 @@ import surepath
 from flaky import Content, Faulty, Gauge, Walk, breaks, content
 from places import ROOT
 from surepath.errors import EpisodeError, InputError, JournalError
-from surepath.journal.database import Journal, Row
+from surepath.journal.database import Journal
+from surepath.journal.rows import Row
 from surepath.results.verify import verify
 from surepath.run import executors, runner
 from surepath.run.executors import Serial

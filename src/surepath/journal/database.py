@@ -1,50 +1,35 @@
 """The record of every episode ever paid for: one SQLite file.
 
-What is in it is data: arrays as bytes with their types and shapes, everything else as JSON. Each
-row has a checksum. Rows are committed together, once they are on the disk, and a run that is killed
-finds all of them again. One process at a time has the file.
+Rows are committed together, once they are on the disk, and a run that is killed finds all of them
+again. One process at a time has the file. What a row looks like is in `rows`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 import sqlite3
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from surepath.errors import JournalError
-from surepath.system import (
-    Actions,
-    Counts,
-    Episodes,
-    Moments,
-    Readings,
-    RewardMoments,
-    Summary,
-)
+from surepath.journal.rows import COLUMNS, Fault, Row, check_row, decode, encode, json_text
+from surepath.journal.sqlite_errors import CANNOT_OPEN, NOT_BEGUN, explained
 
 SCHEMA = 1
-"""Of the file; newer ones are refused, older ones are read."""
-
-PILOT = 2**32
-"""Batches from here on came before the run proper, and are in no prefix's readings."""
+"""Version of the tables below. Files of a newer version are refused, older ones are read."""
 
 SYNC_SECONDS = 1.0
-"""A killed process loses nothing that was committed. Waiting for the disk, which a power failure
-makes necessary, takes longer than many an episode, and is done this often at most."""
+"""How often, at most, a transaction waits until the disk has it. Nothing that was committed is lost
+when a process is killed, whether it waited or not; only a power failure can undo what was committed
+since the last wait. A wait takes longer than many an episode."""
 
 APPLICATION = 0x73757265
-"""Says that a SQLite file is one of ours."""
+"""The number in a SQLite file that says that it is one of ours."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -70,52 +55,54 @@ CREATE TABLE faults (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Recorded readings, and their place in the run."""
-
-    batch: int
-    request: int
-    first: int
-    readings: Readings
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An attempt at an episode that failed."""
-
-    batch: int
-    request: int
-    episode: int
-    attempt: int
-    error: str
-
-
 def is_journal(path: str | Path) -> bool:
-    """Whether the file is a database, and so no saved result."""
+    """Whether the file is a SQLite database: a saved result, which is text, is not."""
     with Path(path).open("rb") as file:
         return file.read(16) == b"SQLite format 3\0"
 
 
 class Journal:
-    """A journal that is open, and locked against others; a context manager."""
+    """An open journal; a context manager that closes it.
+
+    With a configuration it can be written to, and no other process can open it meanwhile. Without
+    one it can only be read.
+    """
 
     def __init__(self, path: str | Path, configuration: Mapping[str, Any] | None = None) -> None:
-        """Continue the journal at the path, or begin one with this configuration.
+        """Open the journal at the path.
 
-        A journal of another configuration is refused. Without one, the file must exist, and is
-        only read.
+        configuration: what the run was called with (`identity.configuration`). Where there is no
+        file yet, one is begun with it. A file that was begun with another configuration is refused.
+        None: the file must exist, and is only read.
         """
         self.path = Path(path)
-        self._synced = -math.inf
+        self._synced = -math.inf  # when a transaction last waited for the disk
+        self._check_path(only_read=configuration is None)
+        with self._explained():
+            self._database = sqlite3.connect(
+                self._address(only_read=configuration is None),
+                uri=True,
+                isolation_level=None,
+                timeout=0.2,
+            )
+        try:
+            self._begin_or_continue(configuration)
+        except BaseException:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------ opening
+
+    def _check_path(self, *, only_read: bool) -> None:
+        """Refuse paths that can be seen to be wrong before SQLite opens them."""
         fresh = self._is_fresh()
-        if fresh and configuration is None:
+        if fresh and only_read:
             raise JournalError(
                 "there is no such journal",
-                got=str(path),
+                got=str(self.path),
                 remedy="Give the path of an existing one.",
             )
-        if configuration is not None:
+        if not only_read:
             self._check_folder()
         if not fresh and not (self.path.is_file() and is_journal(self.path)):
             # Said here because SQLite takes very short files for empty ones.
@@ -124,36 +111,17 @@ class Journal:
                 got="a folder" if self.path.is_dir() else "a file of something else",
                 remedy="Give another path.",
             )
-        with self._explained():
-            place = self.path.resolve().as_uri() + (
-                self._only_read() if configuration is None else ""
-            )
-            self._database = sqlite3.connect(place, uri=True, isolation_level=None, timeout=0.2)
-        try:
-            if configuration is not None:
-                self._lock()
-                if not self._check_format():
-                    self._create(configuration)
-            elif not self._check_format():
-                raise JournalError(_UNBEGUN[0], got=f"{self.path}: it is empty", remedy=_UNBEGUN[1])
-            self._check()
-            if configuration is not None:
-                self._compare(configuration)
-        except BaseException:
-            self.close()
-            raise
-
-    # ------------------------------------------------------------ opening
 
     def _is_fresh(self) -> bool:
+        """Whether there is nothing yet: no file, or an empty one."""
         try:
             return not self.path.exists() or self.path.stat().st_size == 0
         except OSError as error:  # a folder on the way to it is closed
-            what, remedy = _ERRORS["SQLITE_CANTOPEN"]
+            what, remedy = CANNOT_OPEN
             raise JournalError(what, got=str(error), remedy=remedy) from error
 
     def _check_folder(self) -> None:
-        """That files can be made there: SQLite keeps a log beside the journal."""
+        """Refuse a folder that takes no new files: SQLite keeps a log beside the journal."""
         folder = self.path.resolve().parent
         if not folder.is_dir():
             raise JournalError(
@@ -168,15 +136,36 @@ class Journal:
                 remedy=f"Check the rights of {folder}, or write elsewhere.",
             )
 
-    def _only_read(self) -> str:
-        """How SQLite is told so; its own locks need a file beside, which not every folder takes."""
+    def _address(self, *, only_read: bool) -> str:
+        """The path as SQLite's URI, which also says whether the file is only read.
+
+        A reader of SQLite locks the file by another one beside it. Where the folder takes no new
+        files, the journal is opened as one that does not change, which needs no lock. That is only
+        right when all of it is in the file, and nothing in SQLite's log beside it.
+        """
+        address = self.path.resolve().as_uri()
+        if not only_read:
+            return address
         log = self.path.with_name(self.path.name + "-wal")
-        closed = not log.exists() or not log.stat().st_size
+        complete = not log.exists() or not log.stat().st_size
         writable = os.access(self.path.resolve().parent, os.W_OK)
-        return "?immutable=1" if closed and not writable else "?mode=ro"
+        return address + ("?immutable=1" if complete and not writable else "?mode=ro")
+
+    def _begin_or_continue(self, configuration: Mapping[str, Any] | None) -> None:
+        if configuration is not None:
+            self._lock()
+        begun = self._check_format()
+        if not begun and configuration is None:
+            what, remedy = NOT_BEGUN
+            raise JournalError(what, got=f"{self.path}: it is empty", remedy=remedy)
+        if not begun and configuration is not None:
+            self._create(configuration)
+        self._check_content()
+        if configuration is not None:
+            self._compare(configuration)
 
     def _lock(self) -> None:
-        """Keep others out, for as long as the file is open or the process lives."""
+        """Keep other processes out, for as long as the file is open or this process lives."""
         with self._explained():
             self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._database.execute("BEGIN IMMEDIATE")
@@ -214,18 +203,18 @@ class Journal:
             self._database.execute(f"PRAGMA user_version = {SCHEMA}")
             self._set("configuration", configuration)
 
-    def _check(self) -> None:
-        """That SQLite finds the file whole, and every row is as it was written."""
+    def _check_content(self) -> None:
+        """Refuse a file that SQLite finds damaged, or in which a row is not as it was written."""
         with self._explained():
             (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise sqlite3.DatabaseError(found)
-            for row in self._database.execute(f"SELECT {_COLUMNS} FROM readings"):
-                _check_sum(row)
+            for values in self._database.execute(f"SELECT {COLUMNS} FROM readings"):
+                check_row(values)
 
     def _compare(self, configuration: Mapping[str, Any]) -> None:
-        """Refuse to go on with another run."""
-        ours, theirs = json.loads(_json(configuration)), self.configuration
+        """Refuse the journal of a run that was called with something else."""
+        ours, theirs = json.loads(json_text(configuration)), self.configuration
         differences = [
             f"{name}: {theirs.get(name)!r} in the journal, {ours.get(name)!r} now"
             for name in sorted(ours.keys() | theirs.keys())
@@ -242,10 +231,11 @@ class Journal:
 
     @property
     def configuration(self) -> dict[str, Any]:
+        """What the run was called with when it began the journal."""
         return self.get("configuration") or {}
 
     def get(self, key: str) -> Any:
-        """A value that was put; None where there is none."""
+        """The value that was `put` under this key; None where there is none."""
         with self._explained():
             found = self._database.execute(
                 "SELECT value FROM meta WHERE key = ?", (key,)
@@ -256,22 +246,22 @@ class Journal:
                 raise sqlite3.DatabaseError(f"the {key} cannot be read") from error
 
     def batch(self, number: int) -> list[Row]:
-        """What was recorded of a batch."""
-        query = f"SELECT {_COLUMNS} FROM readings WHERE batch = ? ORDER BY request, first"
+        """What was recorded of a batch, in the order of its requests and their episodes."""
+        query = f"SELECT {COLUMNS} FROM readings WHERE batch = ? ORDER BY request, first"
         with self._explained():
-            return [_row(row) for row in self._database.execute(query, (number,))]
+            return [decode(values) for values in self._database.execute(query, (number,))]
 
     def rows(self) -> Iterator[Row]:
         """Everything recorded, in the order of the run."""
-        query = f"SELECT {_COLUMNS} FROM readings ORDER BY batch, request, first"
+        query = f"SELECT {COLUMNS} FROM readings ORDER BY batch, request, first"
         with self._explained():
-            for row in self._database.execute(query):
-                yield _row(row)
+            for values in self._database.execute(query):
+                yield decode(values)
 
     def count(self) -> tuple[int, int]:
         """Episodes and faults recorded."""
         with self._explained():
-            # Their sum may be more than SQLite's integers hold.
+            # Added up here: the sum may be more than SQLite's integers hold.
             episodes = sum(n for (n,) in self._database.execute("SELECT count FROM readings"))
             (faults,) = self._database.execute("SELECT count(*) FROM faults").fetchone()
         return episodes, faults
@@ -279,17 +269,21 @@ class Journal:
     # ------------------------------------------------------------ writing
 
     def put(self, key: str, value: Any) -> None:
+        """Keep a value of JSON's kinds under this key, in place of an older one."""
         with self._transaction():
             self._set(key, value)
 
     def add(self, rows: Sequence[Row], faults: Sequence[Fault] = ()) -> None:
-        """Record all of these, or none. A result of less than all is one no more."""
+        """Record all of these rows and faults; none of them where one cannot be recorded.
+
+        New rows remove a result that was put before: it was found without them.
+        """
         with self._transaction():
             if rows:
                 self._database.execute("DELETE FROM meta WHERE key = 'result'")
             self._database.executemany(
-                f"INSERT INTO readings ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_encode(row) for row in rows],
+                f"INSERT INTO readings ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [encode(row) for row in rows],
             )
             self._database.executemany(
                 "INSERT INTO faults VALUES (?, ?, ?, ?, ?)",
@@ -298,10 +292,11 @@ class Journal:
 
     def _set(self, key: str, value: Any) -> None:
         self._database.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, _json(value))
+            "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, json_text(value))
         )
 
     def close(self) -> None:
+        """Give the file back; another process can then open it."""
         self._database.close()
 
     def __enter__(self) -> Journal:
@@ -312,6 +307,7 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
+        """All that is executed inside is committed together, or undone when an error is raised."""
         with self._explained():
             now = time.monotonic()
             if late := now - self._synced > SYNC_SECONDS:
@@ -326,144 +322,5 @@ class Journal:
                     self._database.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def _explained(self) -> Generator[None]:
-        """SQLite's errors in words that say what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
-            known = (said for start, said in _ERRORS.items() if name.startswith(start))
-            what, remedy = next(known, ("the journal cannot be used", "Check file and folder."))
-            raise JournalError(what, got=f"{self.path}: {error}", remedy=remedy) from error
-
-
-_UNBEGUN = (
-    "the journal was not begun",
-    "Nothing is recorded in it: run again with it, or give another path.",
-)
-
-_ERRORS = {
-    "SQLITE_BUSY": (
-        "another process has this journal open",
-        "One process at a time can use a journal: wait for it to end, or give another path.",
-    ),
-    "SQLITE_LOCKED": ("another process has this journal open", "Wait for it to end."),
-    "SQLITE_FULL": (
-        "the disk is full",
-        "All that was recorded before is kept: free some space and run again with this journal.",
-    ),
-    "SQLITE_IOERR": (
-        "the disk refused to read or write the journal",
-        "All that was recorded before is kept: check disk and quota, and run again with it.",
-    ),
-    "SQLITE_READONLY_ROLLBACK": _UNBEGUN,  # a run was killed while it made the tables
-    "SQLITE_READONLY": ("the journal cannot be written", "Check the rights of file and folder."),
-    "SQLITE_CANTOPEN": ("the journal cannot be opened", "Check the path and its rights."),
-    "SQLITE_NOTADB": ("the file is not a journal", "Give another path."),
-    "SQLITE_CORRUPT": (
-        "the journal is damaged",
-        "Nothing was changed. Restore the file from a copy, or begin a new one.",
-    ),
-}
-
-
-# ---------------------------------------------------------------- rows as data
-
-_COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know, in its terms."""
-    if isinstance(value, np.generic | np.ndarray):
-        return cast(Any, value).tolist()
-    raise JournalError(
-        "a journal holds numbers, texts, lists and dictionaries of them",
-        got=f"{type(value).__name__} {value!r}",
-        remedy="Describe the system with such data in its `identity`.",
-    )
-
-
-def _encode(row: Row) -> tuple[Any, ...]:
-    readings = row.readings
-    kind = "episodes" if isinstance(readings, Episodes) else "summary"
-    arrays = _arrays(readings)
-    header = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
-    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
-    fields = (row.batch, row.request, row.first, readings.count, _json(readings.actions), kind)
-    return _summed((*fields, _json(header), data))
-
-
-def _summed(fields: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*fields, _digest(fields))
-
-
-def _digest(fields: Sequence[Any]) -> bytes:
-    state = hashlib.blake2b(digest_size=16)
-    for value in fields:
-        data = value if isinstance(value, bytes) else str(value).encode()
-        state.update(len(data).to_bytes(8, "little") + data)
-    return state.digest()
-
-
-def _check_sum(row: Sequence[Any]) -> None:
-    if _digest(row[:-1]) != row[-1]:
-        raise sqlite3.DatabaseError(
-            f"the checksum of batch {row[0]}, request {row[1]}, episode {row[2]} does not fit"
-        )
-
-
-def _arrays(readings: Readings) -> dict[str, NDArray[Any]]:
-    if isinstance(readings, Episodes):
-        if readings.observations.dtype.hasobject or readings.observations.dtype.names:
-            raise JournalError(
-                "a journal holds arrays of numbers",
-                got=f"observations of type {readings.observations.dtype}",
-                remedy="Return observations as an array of numbers, such as a flattened Dict.",
-            )
-        return {"observations": readings.observations, "rewards": readings.rewards}
-    arrays: dict[str, NDArray[Any]] = {}
-    for step, sample in readings.observations.items():
-        if isinstance(sample, Counts):
-            arrays[f"counts {step}"] = sample.counts
-        else:
-            arrays[f"mean {step}"] = sample.mean
-            arrays[f"scatter {step}"] = sample.scatter
-    for step, reward in readings.rewards.items():
-        arrays[f"reward {step}"] = np.array([reward.mean, reward.scatter])
-    return arrays
-
-
-def _row(row: Sequence[Any]) -> Row:
-    _check_sum(row)
-    batch, request, first, count, actions, kind, header, data, _ = row
-    arrays: dict[str, NDArray[Any]] = {}
-    offset = 0
-    for name, kind_of, shape in json.loads(header):
-        dtype = np.dtype(kind_of)
-        size = dtype.itemsize * math.prod(shape)
-        part = np.frombuffer(data, dtype, count=math.prod(shape), offset=offset)
-        arrays[name] = part.reshape(shape).copy()  # as it was: it can be written to
-        offset += size
-    played = tuple(json.loads(actions))
-    if kind == "episodes":
-        return Row(batch, request, first, Episodes(played, **arrays))
-    return Row(batch, request, first, _summary(played, count, arrays))
-
-
-def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -> Summary:
-    observations: dict[int, Counts | Moments] = {}
-    rewards: dict[int, RewardMoments] = {}
-    for name, array in arrays.items():
-        what, step = name.split()
-        if what == "counts":
-            observations[int(step)] = Counts(array)
-        elif what == "mean":
-            observations[int(step)] = Moments(count, array, arrays[f"scatter {step}"])
-        elif what == "reward":
-            rewards[int(step)] = RewardMoments(count, float(array[0]), float(array[1]))
-    return Summary(actions, count, observations, rewards)
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.path)

@@ -15,20 +15,23 @@ from typing import Any
 import numpy as np
 
 from surepath.errors import InputError, MissingExtraError
-from surepath.journal.database import Journal, Row
+from surepath.journal.database import Journal
+from surepath.journal.rows import Row
 from surepath.system import Counts, Episodes, Summary
 
 PARQUET_ROWS = 100_000
-"""Rows that are written at a time."""
+"""Rows of the table that are held in memory before they are written."""
 
 Cells = dict[str, Any]
+"""One row of the table: its values by the names of the columns; None where a cell is empty."""
 
 
 def export(journal: Journal, path: Path) -> int:
-    """Write the table to a .csv or .parquet file; the number of its rows.
+    """Write the journal as a table to a .csv or .parquet file, and return the number of its rows.
 
-    kind says what a row is: a step of a single episode, or, where a problem drew the statistic of
-    `count` episodes at once, their mean reward and the counts or means of their observations.
+    The column `kind` says what a row holds. "episode": one step of one episode. Where a problem
+    drew the statistic of `count` episodes at once, a row holds one step of all of them: their mean
+    reward, and of their observations the "counts" of symbols or the "means" of vectors.
     """
     if not path.parent.is_dir():
         raise InputError(
@@ -88,7 +91,7 @@ def _names(width: int) -> list[str]:
 
 
 def _width(journal: Journal) -> int:
-    """Numbers of an observation, as many as any has."""
+    """Columns for observations: as many as the longest observation has numbers."""
     return max((_size(row) for row in journal.rows()), default=0)
 
 

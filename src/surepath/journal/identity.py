@@ -1,4 +1,8 @@
-"""Which run this is: what two calls must have in common to share a journal."""
+"""What a run was called with, as data: two calls can share a journal only where it is the same.
+
+The data are compared when a journal is continued, and `surepath resume` calls `learn` again by
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,13 @@ from surepath.features import NAMES
 from surepath.theory.schedule import Schedule
 
 DEPTH = 3
-"""How deep arrays are looked for inside a system."""
+"""How far arrays are looked for inside a system: attributes, those of attributes, and so on."""
 
 
 def configuration(
     system: object, *, features: object, schedule: str | Schedule, **options: Any
 ) -> dict[str, Any]:
-    """What a run was called with, as data."""
+    """What a run was called with, as data; `options` are data already."""
     return {
         "system": identity_of(system),
         "features": describe(features),
@@ -31,7 +35,11 @@ def configuration(
 
 
 def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `learn` that a configuration stands for; `system` is what it says itself."""
+    """The arguments of `learn` that a configuration was made from.
+
+    Under "system" is still the data that describe the system, not the system:
+    `prepare.systems.system_again` makes it from them.
+    """
     features = configured["features"]
     if features not in NAMES:
         raise InputError(
@@ -48,7 +56,11 @@ def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identity_of(system: object) -> Any:
-    """What a system says of itself (`identity`), or its type, sizes, attributes and arrays."""
+    """The data by which a system is known: its own `identity`, where it has one.
+
+    Otherwise its type, its sizes, its public attributes that are numbers or texts, and a digest of
+    all arrays inside it.
+    """
     said = getattr(system, "identity", None)
     if said is not None:
         return said
@@ -76,7 +88,10 @@ def identity_of(system: object) -> Any:
 
 
 def describe(thing: object) -> str:
-    """A thing as text that is the same in every process."""
+    """Features as text that is the same in every process.
+
+    Their repr, unless that holds an address in memory, which differs from process to process.
+    """
     if isinstance(thing, str):
         return thing
     text = repr(thing)
@@ -95,7 +110,7 @@ def _name(thing: Any) -> str:
 
 
 def _arrays(thing: object, depth: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Arrays of numbers among the attributes, in the order of their names."""
+    """Arrays among the attributes, and inside them down to `depth`, in the order of their names."""
     for name, value in sorted(_attributes(thing).items()):
         if isinstance(value, np.ndarray):
             array = cast("np.ndarray[Any, Any]", value)
@@ -114,6 +129,6 @@ def _attributes(thing: object) -> dict[str, Any]:
     return {
         name: value
         for name, value in getattr(thing, "__dict__", {}).items()
-        # What is computed when first asked for may be there or not.
+        # A cached property is among them only once somebody has asked for it.
         if not isinstance(getattr(type(thing), name, None), cached_property)
     }

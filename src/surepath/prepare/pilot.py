@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.journal.database import PILOT
+from surepath.journal.rows import PILOT
 from surepath.run.runner import Runner
 from surepath.run.work import generator
 from surepath.system import Actions, Episodes, Readings, Request, steps_of

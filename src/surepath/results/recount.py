@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.journal.database import PILOT, Journal, Row
+from surepath.journal.database import Journal
+from surepath.journal.rows import PILOT, Row
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node, Tally
 from surepath.results.result import Result

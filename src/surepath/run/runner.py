@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from surepath.errors import InputError, JournalError
-from surepath.journal.database import Fault, Journal, Row
+from surepath.journal.database import Journal
+from surepath.journal.rows import Fault, Row
 from surepath.learners.base import bad_reward
 from surepath.run.executors import Executor, Serial, refuse
 from surepath.run.work import Failure, Unit, joined, unit_of

@@ -1,0 +1,170 @@
+"""One row of a journal: readings with their place in the run, as bytes and back.
+
+A row holds data only: its arrays as bytes with their types and shapes, everything else as JSON. It
+ends with a checksum of all its other columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.errors import JournalError
+from surepath.system import (
+    Actions,
+    Counts,
+    Episodes,
+    Moments,
+    Readings,
+    RewardMoments,
+    Summary,
+)
+
+PILOT = 2**32
+"""Batches with this number or a larger one were run before the learner's first request: the pilot,
+and what else helps to prepare a run. They are part of no prefix's readings."""
+
+COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
+"""The columns of the table of readings, in the order that `encode` and `decode` use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Recorded readings, and their place in the run."""
+
+    batch: int  # number of the batch in the run
+    request: int  # number of the request in the batch
+    first: int  # number of the first of these episodes in the request
+    readings: Readings
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An attempt at an episode that failed, and so has no readings."""
+
+    batch: int
+    request: int
+    episode: int  # number of the episode in the request
+    attempt: int  # how often the episode had failed before
+    error: str
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, the same text for equal values; refuses what JSON has no form for."""
+    return json.dumps(value, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as Python's, which JSON knows."""
+    if isinstance(value, np.generic | np.ndarray):
+        return cast(Any, value).tolist()
+    raise JournalError(
+        "a journal holds numbers, texts, lists and dictionaries of them",
+        got=f"{type(value).__name__} {value!r}",
+        remedy="Describe the system with such data in its `identity`.",
+    )
+
+
+# ---------------------------------------------------------------- to bytes
+
+
+def encode(row: Row) -> tuple[Any, ...]:
+    """The row as values for the columns, the checksum last."""
+    readings = row.readings
+    kind = "episodes" if isinstance(readings, Episodes) else "summary"
+    arrays = _named_arrays(readings)
+    header = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
+    place = (row.batch, row.request, row.first)
+    values = (*place, readings.count, json_text(readings.actions), kind, json_text(header), data)
+    return (*values, checksum(values))
+
+
+def checksum(values: Sequence[Any]) -> bytes:
+    """A digest of the values of all columns but the last, which holds it."""
+    state = hashlib.blake2b(digest_size=16)
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.digest()
+
+
+def _named_arrays(readings: Readings) -> dict[str, NDArray[Any]]:
+    """All numbers of the readings as arrays; those of a summary are named by what and which step.
+
+    `_summary` is the way back.
+    """
+    if isinstance(readings, Episodes):
+        if readings.observations.dtype.hasobject or readings.observations.dtype.names:
+            raise JournalError(
+                "a journal holds arrays of numbers",
+                got=f"observations of type {readings.observations.dtype}",
+                remedy="Return observations as an array of numbers, such as a flattened Dict.",
+            )
+        return {"observations": readings.observations, "rewards": readings.rewards}
+    arrays: dict[str, NDArray[Any]] = {}
+    for step, sample in readings.observations.items():
+        if isinstance(sample, Counts):
+            arrays[f"counts {step}"] = sample.counts
+        else:
+            arrays[f"mean {step}"] = sample.mean
+            arrays[f"scatter {step}"] = sample.scatter
+    for step, reward in readings.rewards.items():
+        arrays[f"reward {step}"] = np.array([reward.mean, reward.scatter])
+    return arrays
+
+
+# ---------------------------------------------------------------- and back
+
+
+def decode(values: Sequence[Any]) -> Row:
+    """The row that was encoded as these values."""
+    check_row(values)
+    batch, request, first, count, actions, kind, header, data, _ = values
+    arrays = _arrays(json.loads(header), data)
+    played = tuple(json.loads(actions))
+    if kind == "episodes":
+        return Row(batch, request, first, Episodes(played, **arrays))
+    return Row(batch, request, first, _summary(played, count, arrays))
+
+
+def check_row(values: Sequence[Any]) -> None:
+    """Compare the checksum; the error is SQLite's own for a damaged file, and explained like it."""
+    if checksum(values[:-1]) != values[-1]:
+        batch, request, first = values[:3]
+        raise sqlite3.DatabaseError(
+            f"the checksum of batch {batch}, request {request}, episode {first} does not fit"
+        )
+
+
+def _arrays(header: Sequence[tuple[str, str, list[int]]], data: bytes) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
+    for name, type_name, shape in header:
+        dtype, size = np.dtype(type_name), math.prod(shape)
+        part = np.frombuffer(data, dtype, count=size, offset=offset)
+        arrays[name] = part.reshape(shape).copy()  # the bytes cannot be written to, a copy can
+        offset += dtype.itemsize * size
+    return arrays
+
+
+def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -> Summary:
+    observations: dict[int, Counts | Moments] = {}
+    rewards: dict[int, RewardMoments] = {}
+    for name, array in arrays.items():
+        what, step = name.split()
+        if what == "counts":
+            observations[int(step)] = Counts(array)
+        elif what == "mean":
+            observations[int(step)] = Moments(count, array, arrays[f"scatter {step}"])
+        elif what == "reward":
+            rewards[int(step)] = RewardMoments(count, float(array[0]), float(array[1]))
+    return Summary(actions, count, observations, rewards)
