@@ -15,7 +15,7 @@ from surepath.asktell import AskTell
 from surepath.cli.serve import serve
 from surepath.errors import InputError, JournalError
 from surepath.results.verify import verify
-from surepath.run.work import generator
+from surepath.run.seeds import generator
 from surepath.system import Episodes, Request
 
 SIZES = {"horizon": 3, "states": 3, "observations": 4, "seed": 2}

@@ -33,7 +33,7 @@ from surepath.run.executors import Executor, Retries, Serial
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError, _Queue
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
-from surepath.run.work import Failure, Report, Unit, perform, seeds_of
+from surepath.run.work import Failure, Unit, UnitReport, perform
 from surepath.system import Actions, Episodes, Play, Request
 
 cloudpickle.register_pickle_by_value(flaky)  # workers need not find this folder
@@ -44,7 +44,7 @@ def unit(count: int = 10, *, single: bool = True, attempt: int = 0, index: int =
     return Unit(asked, 0, index, 0, count, 0, single=single, attempt=attempt)
 
 
-def numbers(reports: Sequence[Report]) -> list[tuple[int, int]]:
+def numbers(reports: Sequence[UnitReport]) -> list[tuple[int, int]]:
     """Request and number of every episode that was reported done."""
     return [
         (part.index, part.first + i)
@@ -54,9 +54,9 @@ def numbers(reports: Sequence[Report]) -> list[tuple[int, int]]:
     ]
 
 
-def until_it_stops(running: Iterator[Report]) -> tuple[list[Report], str]:
+def until_it_stops(running: Iterator[UnitReport]) -> tuple[list[UnitReport], str]:
     """What came before the error, and the error."""
-    reports = list[Report]()
+    reports = list[UnitReport]()
     try:
         reports.extend(running)
     except EpisodeError as error:
@@ -125,7 +125,7 @@ def test_only_what_failed_is_run_again(tmp_path: Path) -> None:
     system = Faulty(fault=breaks, share=5, folder=tmp_path)
     reports = list(Serial(pause=0).run(system, [unit(50)]))
     failed = sum(len(report.failed) for report in reports)
-    assert failed == sum(seed % 5 == 0 for seed in seeds_of(unit(50))) > 3
+    assert failed == sum(seed % 5 == 0 for seed in unit(50).episode_seeds()) > 3
     assert sorted(numbers(reports)) == [(0, i) for i in range(50)]
 
 
@@ -209,9 +209,9 @@ class Local(Worker):
     def send(self, unit: Unit) -> None:
         self.given = unit
 
-    def receive(self) -> Report:
+    def receive(self) -> UnitReport:
         if self.given is None:
-            return Report()
+            return UnitReport()
         if self.dies(self.given):
             raise WorkerDiedError("gone")
         return perform(self.system, self.given)

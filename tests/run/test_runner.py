@@ -27,7 +27,7 @@ from surepath.run import executors, runner
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.runner import Runner, _missing
-from surepath.run.work import Unit, joined, perform, seeds_of, unit_of
+from surepath.run.work import Unit, joined, perform, unit_of
 from surepath.system import Actions, Episodes, Play, Request, Summary
 
 CONFIGURATION = {"system": {"system": "walk"}}
@@ -61,26 +61,6 @@ def test_recorded_and_missing_parts_are_the_whole(cuts: set[int], kept: Any) -> 
     whole = joined((0,), [(a, numbered(a, b - a)) for a, b in spans])
     assert isinstance(whole, Episodes)
     assert whole.rewards[:, 0].tolist() == list(range(40))
-
-
-@given(cuts=st.sets(st.integers(1, 29)), attempt=st.integers(0, 4))
-@settings(max_examples=50, deadline=None)
-def test_the_seeds_of_parts_are_those_of_the_whole(cuts: set[int], attempt: int) -> None:
-    unit = Unit(request(30), 3, 1, 0, 30, seed=7, single=True, attempt=attempt)
-    edges = [0, *sorted(cuts), 30]
-    parts = [unit.part(a, b) for a, b in pairwise(edges)]
-    assert [seed for part in parts for seed in seeds_of(part)] == seeds_of(unit)
-
-
-def test_seeds_differ_by_place_and_from_the_third_attempt() -> None:
-    def seeds(batch: int, index: int, attempt: int) -> list[int]:
-        return seeds_of(Unit(request(5), batch, index, 0, 5, 0, single=True, attempt=attempt))
-
-    assert seeds(0, 0, 0) == seeds(0, 0, 1)
-    drawn = [seeds(0, 0, 0), seeds(1, 0, 0), seeds(0, 1, 0)]
-    drawn += [seeds(0, 0, attempt) for attempt in (2, 3, 4)]
-    assert len({seed for each in drawn for seed in each}) == 30
-    assert all(0 <= seed < 2**31 for each in drawn for seed in each)
 
 
 # ---------------------------------------------------------------- the same readings
@@ -206,7 +186,7 @@ def test_what_came_before_a_stop_is_recorded(tmp_path: Path) -> None:
         episodes, faults = journal.count()
         failed = sum(
             seed % 30 == 0
-            for seed in seeds_of(unit_of(system, 0, 0, request(40), 0, summary=False))
+            for seed in unit_of(system, 0, 0, request(40), 0, summary=False).episode_seeds()
         )
         assert faults >= 2
         assert 40 - failed <= episodes < 43
@@ -236,7 +216,7 @@ def test_a_failure_while_gathering_costs_only_its_part() -> None:
                 raise TypeError("not now")
             return super().gather(actions, plays)
 
-    seeds = seeds_of(Unit(request(60), 0, 0, 0, 60, 0, single=True))
+    seeds = Unit(request(60), 0, 0, 0, 60, 0, single=True).episode_seeds()
     system = Ragged(fault=breaks, share=5)
     report = perform(system, Unit(request(60), 0, 0, 0, 60, 0, single=True))
     spans = [(unit.first, unit.first + unit.count) for unit, _ in report.done]

@@ -19,17 +19,13 @@ from surepath.features import Features
 from surepath.readings.embedding import VectorEmbedding
 from surepath.readings.trie import Node
 from surepath.run.runner import Runner, summarises
-from surepath.run.work import generator
+from surepath.run.seeds import RANKS, choices_beside
 from surepath.system import Actions, FloatArray, Readings, Request, steps_of
 
 PREFIXES = 24
 """Prefixes of a level whose embeddings are compared; all where there are fewer."""
 
 LONGEST = 5
-RANKS = 2**33
-"""Batch number of this noise: beyond every batch of a run, and beside the pilot's."""
-
-
 GROUPS = 8
 STANDARD_ERRORS = 3.0
 
@@ -123,7 +119,7 @@ def choose_future(
     """
     groups = _Groups(runner, features, horizon, samples, budget)
     n_actions = runner.system.n_actions
-    rng = generator(runner.seed, RANKS, GROUPS)  # beside the groups' own noise
+    rng = choices_beside(runner.seed, RANKS, GROUPS)
     prefixes = [_some_prefixes(n_actions, h, rng) for h in range(horizon)]
 
     def ranks_of(future: int) -> list[int]:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.journal.rows import PILOT
 from surepath.run.runner import Runner
-from surepath.run.work import generator
+from surepath.run.seeds import PILOT, choices_beside
 from surepath.system import Actions, Episodes, Readings, Request, steps_of
 
 SEQUENCES, EPISODES = 64, 4
@@ -35,7 +34,7 @@ def draw_pilot(runner: Runner, horizon: int, budget: int | None = None) -> Pilot
             got=f"a budget of {budget}",
             remedy="Raise the budget, or choose features that need no pilot.",
         )
-    rng = generator(runner.seed, PILOT, SEQUENCES)  # beside the noise of the sequences
+    rng = choices_beside(runner.seed, PILOT, SEQUENCES)
     drawn = rng.integers(runner.system.n_actions, size=(SEQUENCES, horizon - 1))
     requests = [_request(tuple(map(int, row)), horizon) for row in drawn]
     answers = runner.run(PILOT, requests, summary=False)

@@ -14,7 +14,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from surepath.errors import EpisodeError, InputError
 from surepath.results.usage import shorten
-from surepath.run.work import Failure, Report, Unit, perform
+from surepath.run.work import Failure, Unit, UnitReport, perform
 from surepath.system import System
 from surepath.validate import between, whole
 
@@ -50,7 +50,7 @@ class Retries:
 class Executor(Protocol):
     replaced: int  # workers that died or hung
 
-    def run(self, system: System, units: Iterable[Unit]) -> Iterator[Report]: ...
+    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]: ...
 
     def close(self) -> None: ...
 
@@ -66,7 +66,7 @@ class Serial:
         self.retries = Retries(retries, pause)
         self.replaced = 0
 
-    def run(self, system: System, units: Iterable[Unit]) -> Iterator[Report]:
+    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
         queue = deque(units)
         while queue:
             report = perform(system, queue.popleft(), SLICE)
@@ -88,7 +88,7 @@ class Serial:
         self.close()
 
 
-def refuse(report: Report) -> None:
+def refuse(report: UnitReport) -> None:
     """Raise what no retry can help."""
     if report.refusal is not None:
         what, got, remedy = report.refusal

@@ -17,7 +17,7 @@ import cloudpickle  # pyright: ignore[reportMissingTypeStubs]
 from surepath.errors import EpisodeError, InputError
 from surepath.results.usage import shorten
 from surepath.run.executors import Retries
-from surepath.run.work import Failure, Report, Unit, describe
+from surepath.run.work import Failure, Unit, UnitReport, error_text
 from surepath.system import System
 from surepath.validate import between, whole
 
@@ -36,7 +36,7 @@ class Worker(ABC):
     def send(self, unit: Unit) -> None: ...
 
     @abstractmethod
-    def receive(self) -> Report:
+    def receive(self) -> UnitReport:
         """What came of the unit, once there is something; WorkerDiedError when there never will.
 
         The first one is empty: it says that the system is there.
@@ -122,7 +122,7 @@ class Fleet(ABC):
         self._workers, self._system = [], None
         self._starting.clear()
 
-    def run(self, system: System, units: Iterable[Unit]) -> Iterator[Report]:
+    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
         self._hire(system)
         queue = _Queue(deque(units))
         busy: dict[Worker, tuple[Unit, float]] = {}
@@ -142,7 +142,7 @@ class Fleet(ABC):
                     unit = busy.pop(worker)[0]
                     self._replace(worker)
                     late = Failure(unit, f"it took longer than {self.time_limit:g} s")
-                    yield Report(failed=[late])
+                    yield UnitReport(failed=[late])
                     self._retry([late], queue)
         finally:
             # When the run is cut short, nobody waits for what is still under way.
@@ -209,7 +209,7 @@ class Fleet(ABC):
             moments.append(queue.later[0][0])
         return max(0.0, min(moments, default=math.inf) - time.monotonic())
 
-    def _hear(self, worker: Worker, unit: Unit, queue: _Queue) -> Report | None:
+    def _hear(self, worker: Worker, unit: Unit, queue: _Queue) -> UnitReport | None:
         try:
             report = worker.receive()
         except WorkerDiedError as death:
@@ -243,7 +243,7 @@ def packed(system: System) -> bytes:
     except Exception as error:  # whatever the parts of a user's system raise
         raise InputError(
             "the system cannot be sent to other processes",
-            got=describe(error),
+            got=error_text(error),
             remedy="Pass a function that makes the environment instead of the environment, or run "
             "without workers.",
         ) from error

@@ -13,7 +13,7 @@ from typing import cast
 
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Report, Unit, describe, perform
+from surepath.run.work import Unit, UnitReport, error_text, perform
 from surepath.system import System
 
 
@@ -58,9 +58,9 @@ class _Process(Worker):
         with contextlib.suppress(OSError):
             self.pipe.send(unit)
 
-    def receive(self) -> Report:
+    def receive(self) -> UnitReport:
         try:
-            answer: Report | str = self.pipe.recv()
+            answer: UnitReport | str = self.pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join()
             raise WorkerDiedError(f"exit code {self._process.exitcode}") from error
@@ -82,9 +82,9 @@ def serve(pipe: Connection) -> None:
         try:
             system = cast(System, pickle.loads(pipe.recv_bytes()))
         except Exception as error:  # the user's own code runs here
-            pipe.send(f"the system cannot be built here: {describe(error)}")
+            pipe.send(f"the system cannot be built here: {error_text(error)}")
             return
-        pipe.send(Report())
+        pipe.send(UnitReport())
         while True:
             unit: Unit = pipe.recv()
             pipe.send(perform(system, unit, SLICE))

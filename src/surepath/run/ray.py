@@ -13,7 +13,7 @@ from typing import Any, cast
 from surepath.errors import MissingExtraError
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Report, Unit, describe, perform
+from surepath.run.work import Unit, UnitReport, error_text, perform
 from surepath.system import System
 
 
@@ -69,12 +69,12 @@ class _Actor:
         try:
             self._system: System = pickle.loads(payload)
         except Exception as error:  # the user's own code runs here
-            self._trouble = f"the system cannot be built here: {describe(error)}"
+            self._trouble = f"the system cannot be built here: {error_text(error)}"
 
-    def greet(self) -> Report | str:
-        return self._trouble or Report()
+    def greet(self) -> UnitReport | str:
+        return self._trouble or UnitReport()
 
-    def perform(self, unit: Unit) -> Report:
+    def perform(self, unit: Unit) -> UnitReport:
         return perform(self._system, unit, SLICE)
 
 
@@ -86,9 +86,9 @@ class _RayWorker(Worker):
     def send(self, unit: Unit) -> None:
         self.answer = self._actor.perform.remote(unit)
 
-    def receive(self) -> Report:
+    def receive(self) -> UnitReport:
         try:
-            answer: Report | str = self._ray.get(self.answer)
+            answer: UnitReport | str = self._ray.get(self.answer)
         except self._ray.exceptions.RayError as error:
             raise WorkerDiedError(
                 f"{type(error).__name__}: {str(error).splitlines()[0]}"

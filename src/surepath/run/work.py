@@ -1,7 +1,8 @@
 """Carrying out requests: what a worker does, wherever it is.
 
 A request is split into *units*. The noise of a unit is a function of the run's seed and of the
-unit's place in the run, so what is read does not depend on who runs it, when, or beside what.
+unit's place in the run (see `seeds`), so what is read does not depend on who runs it, when, or
+beside what.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import cast
 import numpy as np
 
 from surepath.errors import InputError
+from surepath.run import seeds
 from surepath.system import (
     Actions,
     Episodes,
@@ -28,30 +30,36 @@ from surepath.system import (
 )
 
 LARGEST_DRAW = 2**62
-"""Counts beyond this do not fit the generators' integers."""
-
-SAME_SEED = 2
-"""Attempts at an episode with the same noise: most failures pass. After that others are drawn, for
-systems that fail on their own noise."""
+"""Most episodes whose statistic is drawn at once: NumPy's generators count in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Some episodes of a request."""
+    """Some episodes of a request, or all of them: what a worker is given at a time."""
 
     request: Request
-    batch: int  # place of the request in the run
-    index: int
+    batch: int  # number of the batch in the run
+    index: int  # number of the request in the batch
     first: int  # number of the first of these episodes in the request
     count: int
     seed: int  # of the run
-    summary: bool = False  # whether a sufficient statistic will do
-    single: bool = False  # whether the system runs episodes one by one
-    attempt: int = 0  # how often they failed
-    deaths: int = 0  # how often a worker died of them
+    summary: bool = False  # whether the system draws their sufficient statistic
+    single: bool = False  # whether the system runs them one by one
+    attempt: int = 0  # how often they have failed
+    deaths: int = 0  # how often a worker has died while it ran them
 
     def part(self, start: int, stop: int) -> Unit:
+        """The episodes from `start` up to `stop`, counted from the first of this unit."""
         return replace(self, first=self.first + start, count=stop - start)
+
+    def episode_seeds(self) -> list[int]:
+        """A seed for each of these episodes, where they are run one by one."""
+        numbers = range(self.first, self.first + self.count)
+        return seeds.episode_seeds(self.seed, self.batch, self.index, numbers, self.attempt)
+
+    def noise(self) -> np.random.Generator:
+        """The noise of all these episodes, where they are run at once."""
+        return seeds.noise(self.seed, self.batch, self.index, self.attempt)
 
     def __str__(self) -> str:
         return f"episode {self.first} of request {self.index} in batch {self.batch}"
@@ -59,48 +67,40 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """A unit that the system could not run, and its error in words."""
+
     unit: Unit
     error: str
 
 
 @dataclass(slots=True)
-class Report:
-    """What came of a unit."""
+class UnitReport:
+    """What has come of a unit."""
 
     done: list[tuple[Unit, Readings]] = field(default_factory=list[tuple[Unit, Readings]])
     failed: list[Failure] = field(default_factory=list[Failure])
-    rest: Unit | None = None  # not begun, when time was up
-    refusal: tuple[str, str, str] | None = None  # what, got, remedy: no retry can help
+    rest: Unit | None = None  # episodes that were not begun because the time was up
+    refusal: tuple[str, str, str] | None = None  # an InputError's parts: no retry can help
 
 
 def unit_of(
     system: System, batch: int, index: int, request: Request, seed: int, *, summary: bool
 ) -> Unit:
-    """The request as one unit."""
+    """All episodes of a request as one unit.
+
+    summary: whether the sufficient statistic of the observations can take their place.
+    """
     statistic = isinstance(system, Summarising) and (summary or not request.observations)
     single = isinstance(system, Episodic) and not statistic
     return Unit(request, batch, index, 0, request.count, seed, statistic, single)
 
 
-def generator(seed: int, *place: int) -> np.random.Generator:
-    """The noise of one place in the run: a function of the seed and the place."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=place)))
+def perform(system: System, unit: Unit, seconds: float = math.inf) -> UnitReport:
+    """Run the unit's episodes.
 
-
-def seeds_of(unit: Unit) -> list[int]:
-    """A seed for each of the unit's episodes."""
-    place = (unit.batch, unit.index)
-    words = np.random.SeedSequence(unit.seed, spawn_key=place).generate_state(unit.request.count)
-    chosen = words[unit.first : unit.first + unit.count]
-    if unit.attempt >= SAME_SEED:
-        salted = [np.random.SeedSequence([int(w), unit.attempt]).generate_state(1) for w in chosen]
-        chosen = np.concatenate(salted)
-    return cast(list[int], (chosen >> 1).tolist())  # many systems take 31 bits
-
-
-def perform(system: System, unit: Unit, seconds: float = math.inf) -> Report:
-    """Run the unit's episodes, one by one until the time is up where the system can."""
-    report = Report()
+    Where they are run one by one, no further one is begun once so many seconds have passed.
+    """
+    report = UnitReport()
     try:
         if unit.single:
             _one_by_one(cast(Episodic, system), unit, seconds, report)
@@ -109,70 +109,71 @@ def perform(system: System, unit: Unit, seconds: float = math.inf) -> Report:
     except InputError as error:
         report.refusal = (error.what, str(error.got), error.remedy)
     except Exception as error:  # whatever the user's system raises is for the retries to judge
-        report.failed.append(Failure(unit, describe(error)))
+        report.failed.append(Failure(unit, error_text(error)))
     return report
 
 
-def describe(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
+    """An error on one line: its type, and what it says where it says something."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _one_by_one(system: Episodic, unit: Unit, seconds: float, report: Report) -> None:
+def _one_by_one(system: Episodic, unit: Unit, seconds: float, report: UnitReport) -> None:
     started = time.monotonic()
     actions = unit.request.actions
-    plays: list[Play] = []
-
-    def keep(stop: int) -> None:
-        """The episodes that came since something failed."""
-        if not plays:
-            return
-        part = unit.part(stop - len(plays), stop)
-        try:
-            report.done.append((part, system.gather(actions, plays)))
-        except InputError:
-            raise
-        except Exception as error:  # as in `perform`
-            report.failed.append(Failure(part, describe(error)))
-        plays.clear()
-
-    for position, seed in enumerate(seeds_of(unit)):
+    plays: list[Play] = []  # since the last episode that failed
+    for position, seed in enumerate(unit.episode_seeds()):
         try:
             plays.append(system.play(actions, seed))
         except InputError:
-            keep(position)
+            _gather(system, unit, plays, position, report)
             raise
         except Exception as error:  # as in `perform`
-            keep(position)
-            report.failed.append(Failure(unit.part(position, position + 1), describe(error)))
+            _gather(system, unit, plays, position, report)
+            plays = []
+            failed = unit.part(position, position + 1)
+            report.failed.append(Failure(failed, error_text(error)))
         if time.monotonic() - started > seconds and position + 1 < unit.count:
-            keep(position + 1)
+            _gather(system, unit, plays, position + 1, report)
             report.rest = unit.part(position + 1, unit.count)
             return
-    keep(unit.count)
+    _gather(system, unit, plays, unit.count, report)
+
+
+def _gather(system: Episodic, unit: Unit, plays: list[Play], stop: int, report: UnitReport) -> None:
+    """Report the plays as the episodes of the unit that end before `stop`."""
+    if not plays:
+        return
+    part = unit.part(stop - len(plays), stop)
+    try:
+        report.done.append((part, system.gather(unit.request.actions, plays)))
+    except InputError:
+        raise
+    except Exception as error:  # as in `perform`
+        report.failed.append(Failure(part, error_text(error)))
 
 
 def _at_once(system: System, unit: Unit) -> Readings:
-    """The whole unit, as single episodes or as their sufficient statistic."""
+    """All episodes of the unit by one call: as single episodes, or as their statistic."""
     request = unit.request
-    salt = (unit.attempt,) if unit.attempt >= SAME_SEED else ()
-    rng = generator(unit.seed, unit.batch, unit.index, *salt)
-    if unit.summary:
-        if request.count > LARGEST_DRAW:
-            raise InputError(
-                "one batch has more episodes than can be drawn at once",
-                got=f"{request.count:.3g} episodes",
-                remedy="A larger gap, a smaller norm or a shorter horizon asks for fewer.",
-            )
-        return cast(Summarising, system).summarise(request, rng)
-    return as_episodes(system.rollout(request.actions, request.count, rng))
+    if not unit.summary:
+        return as_episodes(system.rollout(request.actions, request.count, unit.noise()))
+    if request.count > LARGEST_DRAW:
+        raise InputError(
+            "one batch has more episodes than can be drawn at once",
+            got=f"{request.count:.3g} episodes",
+            remedy="A larger gap, a smaller norm or a shorter horizon asks for fewer.",
+        )
+    return cast(Summarising, system).summarise(request, unit.noise())
 
 
 def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
-    """The readings of one request from those of its parts, by the number of their first episode."""
+    """The readings of a request from its parts, each with the number of its first episode."""
     readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
     if len(readings) == 1 and not isinstance(readings[0], Episodes):
         return readings[0]
-    # In one order in memory, as they are in a journal: sums depend on it in their last digit.
+    # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
+    # memory, and a run that is continued must find the same sums.
     return Episodes(
         actions,
         np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
