@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surepath import InputError
-from surepath.validate import array_of, between, nearest, probabilities, whole
+from surepath.validate import (
+    array_of,
+    between,
+    finite_observations,
+    nearest,
+    probabilities,
+    whole,
+)
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
@@ -156,6 +163,42 @@ def test_what_is_no_array_of_numbers_is_refused(values: object) -> None:
     error = refusal(lambda: array_of("table", values, float))
     assert "table" in error.what
     assert "table" in error.remedy
+
+
+# ---- finite observations
+
+
+@pytest.mark.parametrize("kind", ["i8", "u1", "?", "U3", "f4", "f8"])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (2, 3), (2, 3, 4)])
+def test_finite_observations_pass_and_so_does_what_is_no_float(
+    kind: str, shape: tuple[int, ...]
+) -> None:
+    finite_observations(np.zeros(shape, dtype=kind), str)
+
+
+@SETTINGS
+@given(
+    bad=st.sampled_from([np.nan, np.inf, -np.inf]),
+    where=st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)),
+    axes=st.integers(1, 3),
+)
+def test_the_first_observation_that_is_not_finite_is_named(
+    bad: float, where: tuple[int, int, int], axes: int
+) -> None:
+    observations = np.zeros((3, 2, 4))
+    observations[where] = bad
+    observations[2, 1, 3] = np.nan  # a later one is bad as well
+    error = refusal(lambda: finite_observations(observations, lambda i: f"at place {i}", axes=axes))
+    assert error.what == "observations must be finite"
+    assert str(error.got) == f"{observations[where[:axes]]} at place {where[:axes]}"
+
+
+def test_long_observations_are_shortened_in_the_message() -> None:
+    error = refusal(
+        lambda: finite_observations(np.full((1, 10**4), np.nan), "in row {0[0]}".format)
+    )
+    assert "..." in str(error.got)
+    assert len(str(error.got)) < 100
 
 
 # ---- suggestions

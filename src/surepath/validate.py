@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -73,6 +73,27 @@ def array_of(name: str, values: ArrayLike, kind: type | None = None) -> NDArray[
             got=str(error),
             remedy=f"Give every row of {name} the same length, and numbers only.",
         ) from error
+
+
+def finite_observations(
+    observations: NDArray[Any], place: Callable[[tuple[int, ...]], str], *, axes: int = 1
+) -> None:
+    """Refuse observations that are not finite; the error names the first of them.
+
+    The first `axes` axes number the observations: `place`, called with an observation's numbers on
+    these axes, says where it was read. Only floating-point numbers can be other than finite; arrays of
+    anything else pass.
+    """
+    if observations.dtype.kind != "f":
+        return
+    bad = ~np.isfinite(observations)
+    if bad.any():
+        number = tuple(int(i) for i in np.argwhere(bad)[0, :axes])
+        raise InputError(
+            "observations must be finite",
+            got=f"{np.array2string(observations[number], threshold=8)} {place(number)}",
+            remedy="Have the system repair or repeat such a reading.",
+        )
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

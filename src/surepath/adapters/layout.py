@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from surepath.errors import InputError
 from surepath.system import IntArray
+from surepath.validate import finite_observations
 
 Path: TypeAlias = tuple[Any, ...]
 """Keys and positions that lead to a part of a Dict or Tuple observation."""
@@ -118,13 +119,7 @@ class Layout:
         if values.shape != (len(kept), *self._shape) or values.dtype.kind not in NUMERIC:
             raise self._unfit(kept, steps)
         rows = values.reshape(len(kept), len(self._columns))
-        if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-            row = int(np.argmin(np.isfinite(rows).all(axis=1)))
-            raise InputError(
-                "observations must be finite",
-                got=f"{_short(rows[row])} at step {steps[row]}",
-                remedy="Have the environment repair or repeat such a reading.",
-            )
+        finite_observations(rows, lambda place: f"at step {steps[place[0]]}")
         return rows
 
     def _encode(self, rows: NDArray[Any], steps: IntArray) -> NDArray[Any]:

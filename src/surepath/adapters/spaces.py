@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from surepath.errors import InputError
 from surepath.system import FloatArray
-from surepath.validate import array_of
+from surepath.validate import array_of, finite_observations
 
 Encoder: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 """Observations [n, ...] to numbers [n, d]."""
@@ -78,14 +78,7 @@ def numbers(observations: NDArray[Any], width: int | None = None) -> FloatArray:
             got=f"observations of shape {values.shape[1:]}",
             remedy="Correct the observation space, or the observations that the system returns.",
         )
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            "observations must be finite",
-            got=f"{np.array2string(rows[row], threshold=8)} in row {row} of the batch",
-            remedy="Have the system repair or repeat such a reading.",
-        )
+    finite_observations(rows, lambda place: f"in row {place[0]} of the batch")
     return rows
 
 

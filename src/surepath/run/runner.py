@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from surepath.errors import InputError, JournalError
+from surepath.errors import JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Fault, Row
 from surepath.learners.base import bad_reward
 from surepath.run.executors import Executor, Serial, refuse
 from surepath.run.work import Failure, Unit, joined, unit_of
 from surepath.system import Episodes, Readings, Request, Summarising, System
+from surepath.validate import finite_observations
 
 FLUSH_SECONDS = 0.5
 """Finished episodes are on the disk at the latest after so long."""
@@ -109,15 +110,11 @@ class Runner:
             episode, step = (int(i) for i in np.argwhere(~good)[0])
             got = f"{rewards[episode, step]:g} at step {step} of {readings.actions}"
             raise bad_reward((low, high), got)
-        seen = readings.observations
-        if seen.dtype.kind == "f" and not np.isfinite(seen).all():
-            episode, step, *_ = (int(i) for i in np.argwhere(~np.isfinite(seen))[0])
-            raise InputError(
-                "observations must be finite",
-                got=f"{np.array2string(seen[episode, step], threshold=8)} at step {step} of "
-                f"{readings.actions}",
-                remedy="Have the system repair or repeat such a reading.",
-            )
+        finite_observations(
+            readings.observations,
+            lambda place: f"at step {place[1]} of {readings.actions}",
+            axes=2,
+        )
 
 
 def _missing(unit: Unit, found: Iterable[tuple[int, Readings]]) -> list[Unit]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from surepath.errors import InputError
 from surepath.system import FloatArray
-from surepath.validate import array_of
+from surepath.validate import array_of, finite_observations
 
 
 class Kernel(Protocol):
@@ -34,14 +34,7 @@ def points(sample: ArrayLike) -> FloatArray:
             remedy="Put one observation on each row: shape [n, ...] with n >= 1.",
         )
     rows = cast(FloatArray, values.reshape(len(values), -1))
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            "observations must be finite",
-            got=f"{np.array2string(rows[row], threshold=8)} in row {row}",
-            remedy="Drop or repair that reading before it is recorded.",
-        )
+    finite_observations(rows, lambda place: f"in row {place[0]} of the batch")
     return rows
 
 
