@@ -5,16 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from surepath.errors import InputError
 from surepath.journal.database import Journal
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
+from surepath.run.choice import executor_of
 from surepath.run.driver import drive
-from surepath.run.executors import Executor, Serial
-from surepath.run.processes import Processes
+from surepath.run.executors import Executor
 from surepath.run.progress import Progress
-from surepath.run.ray import RayCluster
 from surepath.run.runner import Runner
 from surepath.theory.schedule import Schedule
 
@@ -74,6 +72,9 @@ def learn(
         seed=seed,
     )
     with ExitStack() as opened:
+        executor = executor_of(workers)
+        if executor is not workers:  # one that was given is closed by the one who made it
+            opened.enter_context(executor)
         record: list[Journal] = []
 
         def runner() -> Runner:
@@ -82,7 +83,7 @@ def learn(
             return Runner(
                 call.system,
                 seed,
-                executor=_executor(workers, opened),
+                executor=executor,
                 journal=record[0] if record else None,
                 reward_range=call.rewards,
             )
@@ -94,20 +95,3 @@ def learn(
         for written in record:
             written.put("result", result.saved())
     return result
-
-
-def _executor(workers: int | str | Executor | None, opened: ExitStack) -> Executor:
-    """Whom `workers` stands for; those that are started here are ended with the run."""
-    if workers is None:
-        return Serial()
-    if isinstance(workers, int) and not isinstance(workers, bool):
-        return opened.enter_context(Processes(workers))
-    if workers == "ray":
-        return opened.enter_context(RayCluster())
-    if isinstance(workers, Executor):
-        return workers
-    raise InputError(
-        'workers is a number of processes, "ray", or an executor',
-        got=repr(workers),
-        remedy="Write for example workers=4, or workers=surepath.Processes(4, time_limit=10).",
-    )

@@ -81,8 +81,7 @@ def finite_observations(
     """Refuse observations that are not finite; the error names the first of them.
 
     The first `axes` axes number the observations: `place`, called with an observation's numbers on
-    these axes, says where it was read. Only floating-point numbers can be other than finite; arrays of
-    anything else pass.
+    these axes, says where it was read. Arrays of anything but floating-point numbers pass.
     """
     if observations.dtype.kind != "f":
         return

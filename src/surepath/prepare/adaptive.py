@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from surepath.features import Features
 from surepath.inference.judgement import judge
 from surepath.inference.terms import Terms
@@ -18,6 +16,7 @@ from surepath.results.adaptive import conclude, interval
 from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
+from surepath.run.seeds import choices
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,12 @@ class AdaptiveRun:
     @cached_property
     def learner(self) -> Adaptive:
         call = self.task.call
-        choices = np.random.default_rng(np.random.SeedSequence(call.seed, spawn_key=(2**32,)))
         whole = summarises(call.system, self.features.statistics)
         learner = Adaptive(
-            self.features, self.terms, choices, largest_batch=None if whole else RAW_BATCH
+            self.features,
+            self.terms,
+            choices(call.seed),
+            largest_batch=None if whole else RAW_BATCH,
         )
         self.task.charge(learner.usage)
         return learner

@@ -1,0 +1,85 @@
+"""The commands that look at what is there: verify, export, problems. They run no episode."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from surepath.builtin_problems import factory, problems
+from surepath.cli.options import AsJson
+from surepath.cli.output import console
+from surepath.errors import InputError
+from surepath.journal.database import Journal
+from surepath.journal.export import export
+from surepath.results.verify import Verification, verify
+
+
+def verify_command(
+    file: Annotated[Path, typer.Argument(help="A result that learn --save wrote, or a journal.")],
+    as_json: AsJson = False,
+) -> None:
+    """Derive a saved certificate again from its recorded readings, without the learner.
+
+    Exit code: 0 when the readings carry the certificate, 1 when they do not, 2 on bad input.
+    """
+    if not file.is_file():
+        raise InputError("there is no such file", got=str(file), remedy="Give a saved result.")
+    found = verify(file)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "certified": found.certified,
+                    "agrees": found.agrees,
+                    "differences": found.differences,
+                    "reason": found.certificate.reason,
+                }
+            )
+        )
+    else:
+        _show(found)
+    raise typer.Exit(0 if found.certified else 1)
+
+
+def _show(found: Verification) -> None:
+    if found.agrees:
+        word = "[green]verified[/green]" if found.certified else "agrees, and is not certified"
+        console.print(f"{word}: {escape(found.certificate.claim)}", highlight=False)
+        console.print(f"  {escape(found.certificate.reason)}", highlight=False)
+        return
+    console.print("[red]the readings do not carry this certificate[/red]")
+    for difference in found.differences:
+        console.print(f"  {escape(difference)}", highlight=False)
+
+
+def export_command(
+    file: Annotated[Path, typer.Argument(help="A journal.")],
+    to: Annotated[Path, typer.Argument(help="A .csv or .parquet file to write.")],
+) -> None:
+    """Write the episodes of a journal as a table, one row for each step."""
+    with Journal(file) as journal:
+        rows = export(journal, to)
+    typer.echo(f"{rows} rows in {to}")
+
+
+def problems_command(as_json: AsJson = False) -> None:
+    """List the built-in problems and their parameters."""
+    about = problems()
+    defaults = {
+        name: {key: p.default for key, p in inspect.signature(factory(name)).parameters.items()}
+        for name in about
+    }
+    if as_json:
+        listing = {name: {"about": about[name], "parameters": defaults[name]} for name in about}
+        typer.echo(json.dumps(listing))
+        return
+    table = Table("problem", "what it is", "parameters (-p name=value)", show_lines=True)
+    for name, parameters in defaults.items():
+        table.add_row(name, about[name], " ".join(f"{k}={v}" for k, v in parameters.items()))
+    console.print(table)

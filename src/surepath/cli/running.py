@@ -1,0 +1,172 @@
+"""The commands that run episodes: learn, resume, serve.
+
+Their exit codes: 0 when the plan is certified, 1 when there is a plan without a certificate, 2 on
+bad input.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surepath.api import learn
+from surepath.asktell import AskTell
+from surepath.cli.options import (
+    AsJson,
+    Budget,
+    Delta,
+    Gap,
+    GuaranteeName,
+    JournalFile,
+    MostRetries,
+    Parameters,
+    Plot,
+    RewardRange,
+    Save,
+    ScheduleName,
+    TimeLimit,
+    Workers,
+    future_of,
+    parameters_of,
+    schedule_of,
+)
+from surepath.cli.output import check_outputs, show_result
+from surepath.cli.serve import serve
+from surepath.features import NAMES
+from surepath.journal.database import Journal
+from surepath.journal.identity import call_of
+from surepath.prepare.call import Call
+from surepath.prepare.systems import system_again, system_named
+from surepath.results.result import Result
+from surepath.run.choice import executor_of
+
+
+def learn_command(
+    env: Annotated[
+        str,
+        typer.Argument(help="A built-in problem, a Gymnasium id, or your own as module:factory."),
+    ],
+    param: Parameters = None,
+    schedule: ScheduleName = str(Call.schedule),
+    guarantee: GuaranteeName = Call.guarantee,
+    features: Annotated[str, typer.Option(help=f"{', '.join(NAMES)}.")] = str(Call.features),
+    future: Annotated[
+        str, typer.Option(help="Observations an embedding looks ahead; or auto.")
+    ] = str(Call.future),
+    ridge: Annotated[float | None, typer.Option(help="For a schedule of your own.")] = None,
+    threshold: Annotated[float, typer.Option(help="For a schedule of your own.")] = 1.0,
+    feature_samples: Annotated[int | None, typer.Option(help="Likewise: M.")] = None,
+    reward_samples: Annotated[int | None, typer.Option(help="Likewise: M'.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Default: the system's.")] = None,
+    delta: Delta = Call.delta,
+    gap: Gap = None,
+    norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
+    reward_range: RewardRange = Call.reward_range,
+    budget: Budget = None,
+    journal: JournalFile = None,
+    workers: Workers = None,
+    time_limit: TimeLimit = None,
+    retries: MostRetries = 4,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = Call.seed,
+    save: Save = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a system's best action sequence and show the evidence.
+
+    Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input.
+    """
+    check_outputs(save, plot)
+    system = system_named(env, parameters_of(param), horizon)
+    with executor_of(workers, time_limit, retries) as executor:
+        result = learn(
+            system,
+            horizon,
+            features=features,
+            future=future_of(future),
+            schedule=schedule_of(schedule, ridge, threshold, feature_samples, reward_samples),
+            guarantee=guarantee,
+            delta=delta,
+            gap=gap,
+            norm=norm,
+            reward_range=reward_range,
+            budget=budget,
+            journal=journal,
+            workers=executor,
+            seed=seed,
+            progress=not as_json,
+        )
+    show_result(result, system, save, plot, as_json=as_json)
+    raise _exit(result)
+
+
+def resume_command(
+    file: Annotated[Path, typer.Argument(help="A journal that learn --journal began.")],
+    budget: Budget = None,
+    workers: Workers = None,
+    time_limit: TimeLimit = None,
+    retries: MostRetries = 4,
+    save: Save = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run where it was stopped or killed; what it recorded is not run again.
+
+    Exit codes as of learn.
+    """
+    check_outputs(save, plot)
+    with Journal(file) as journal:
+        called = call_of(journal.configuration)
+    system = system_again(called.pop("system"), called["horizon"])
+    with executor_of(workers, time_limit, retries) as executor:
+        result = learn(
+            system,
+            budget=budget,
+            journal=file,
+            workers=executor,
+            progress=not as_json,
+            **called,
+        )
+    show_result(result, system, save, plot, as_json=as_json)
+    raise _exit(result)
+
+
+def serve_command(
+    horizon: Annotated[int, typer.Option(help="Actions of a plan.")],
+    actions: Annotated[int, typer.Option(help="Number of actions.")],
+    observations: Annotated[
+        int | None, typer.Option(help="Number of symbols, where observations are 0 .. n - 1.")
+    ] = None,
+    dimension: Annotated[
+        int | None, typer.Option(help="Numbers in an observation, where it is a vector.")
+    ] = None,
+    delta: Delta = Call.delta,
+    gap: Gap = None,
+    reward_range: RewardRange = Call.reward_range,
+    journal: JournalFile = None,
+    seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = Call.seed,
+) -> None:
+    """Ask for episodes on standard output and read them from standard input, as lines of JSON.
+
+    Exit codes as of learn. The lines are described in docs/running.md.
+    """
+    with AskTell(
+        horizon,
+        actions,
+        n_observations=observations,
+        dimension=dimension,
+        delta=delta,
+        gap=gap,
+        reward_range=reward_range,
+        journal=journal,
+        seed=seed,
+    ) as loop:
+        result = serve(loop, sys.stdin, sys.stdout)
+    raise _exit(result)
+
+
+def _exit(result: Result) -> typer.Exit:
+    return typer.Exit(0 if result.certified else 1)
