@@ -231,7 +231,7 @@ class Crew(Fleet):
     def _start(self, payload: bytes) -> Worker:
         return Local(pickle.loads(payload), self.dies)
 
-    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         return [w for w in workers if self.pick.random() < 0.7]
 
 

@@ -1,9 +1,9 @@
-"""Ask and tell as lines of JSON, for a process in whatever language.
+"""Ask and tell as lines of JSON, for a program in any language.
 
 Written, one line each:
 
     {"ask": [{"actions": [0, 2], "count": 8}, ...]}       what to run
-    {"error": "..."}                                      the last line cannot be used; tell again
+    {"error": "..."}                                      the last line cannot be used: tell again
     {"result": {...}}                                     the end
 
 Read, one line for each ask:
@@ -28,7 +28,11 @@ from surepath.system import Episodes, Request
 
 
 def serve(loop: AskTell, lines: TextIO, out: TextIO) -> Result:
-    """Until nothing is left to ask, or nobody answers any more."""
+    """Ask and read answers until nothing is left to ask, or until the lines end.
+
+    A line that cannot be used is answered with an error, and may be told again. The result is
+    written last, and returned.
+    """
     while requests := loop.ask():
         asked = [{"actions": list(each.actions), "count": each.count} for each in requests]
         _write(out, {"ask": asked})
@@ -51,6 +55,7 @@ def _write(out: TextIO, message: dict[str, Any]) -> None:
 
 
 def _episodes(line: str, requests: tuple[Request, ...]) -> list[Episodes]:
+    """The episodes that a line tells, in the order of the requests."""
     try:
         told = cast(list[dict[str, Any]], json.loads(line)["tell"])
         return [

@@ -20,11 +20,11 @@ from surepath.theory.floor import Floor
 from surepath.theory.schedule import Schedule, Setting, bounds
 
 LARGEST_FLOOR = 5_000
-"""Action sequences beyond which the floor is not computed along the way."""
+"""Most action sequences of a problem whose floor is computed; more would take too long."""
 
 
 def result_table(result: Result) -> Table:
-    """One row a level of the plan."""
+    """The evidence as a table, with one row for each level of the plan."""
     table = Table(
         "level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded"
     )
@@ -44,7 +44,7 @@ def result_table(result: Result) -> Table:
 
 
 def verdict(result: Result, system: System) -> str:
-    """The answer in a few lines."""
+    """The plan, its value, its cost and whether it is certified, in a few lines."""
     usage = result.usage
     low, high = result.interval
     lines = [
@@ -72,7 +72,7 @@ def verdict(result: Result, system: System) -> str:
 
 
 def bounds_table(setting: Setting, schedules: Mapping[str, Schedule]) -> Table:
-    """What each schedule asks for at most, a column each."""
+    """What each schedule asks for at most, in a column of its own."""
     most = {name: bounds(schedule, setting) for name, schedule in schedules.items()}
     rows: dict[str, list[float]] = {
         "ridge (lambda)": [s.ridge for s in schedules.values()],

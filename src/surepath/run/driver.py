@@ -1,4 +1,4 @@
-"""ask -> run -> tell, until the learner is done or the budget ends."""
+"""The loop of a run: ask the learner, run what it asks for, tell it the readings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
 
 Watcher: TypeAlias = Callable[[Asking], None]
+"""Is called with the learner after every batch."""
 
 RAW_BATCH = 4096
-"""Most episodes of one request that are held in memory at once."""
+"""Most episodes that one request may ask for where all of their readings are held in memory."""
 
 
 def drive(
@@ -23,9 +24,10 @@ def drive(
     steps: int | None = None,
     watch: Watcher | None = None,
 ) -> bool:
-    """Run the learner on the runner's system; False when the budget ended first.
+    """Run the learner on the runner's system until it asks for nothing more.
 
-    budget: most episodes to spend. steps: most steps.
+    budget: most episodes to spend. steps: most steps to spend. Returns False when the next batch
+    would cost more than one of them allows; that batch is not run.
     """
     summary = summarises(runner.system, learner.embedding.statistics)
     batch = 0

@@ -1,7 +1,7 @@
-"""Who runs the episodes: this process, or others.
+"""Executors: they run the episodes, in this process or in others.
 
-An executor is given units and yields reports of them as they come, in any order. What fails is run
-again, a bounded number of times and after a pause that doubles.
+An executor is given units and yields a report whenever something has come of one, in any order. An
+episode that fails is run again: a bounded number of times, each after twice the pause of the last.
 """
 
 from __future__ import annotations
@@ -12,29 +12,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
 
-from surepath.errors import EpisodeError, InputError
+from surepath.errors import EpisodeError
 from surepath.results.usage import shorten
 from surepath.run.work import Failure, Unit, UnitReport, perform
 from surepath.system import System
 from surepath.validate import between, whole
 
 SLICE = 0.25
-"""Seconds after which finished episodes are handed over, so that they can be recorded."""
+"""Seconds that a unit may take before its finished episodes are reported, so that they can be
+recorded; the rest of it is run after that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """What to do about episodes that fail."""
+    """How often and how soon an episode that failed is run again."""
 
     most: int = 4  # attempts after the first
-    pause: float = 0.05  # seconds before the first of them; doubled for each further one
+    pause: float = 0.05  # seconds before the second attempt; doubled before each further one
 
     def __post_init__(self) -> None:
         whole("retries", self.most, least=0)
         between("pause", self.pause, 0, 3600, closed=(True, True))
 
     def again(self, failure: Failure) -> tuple[Unit, float]:
-        """The unit to run again, and the seconds to wait before; an error when it was enough."""
+        """The unit as it is to be run again, and the seconds to wait before that.
+
+        EpisodeError when it has failed too often.
+        """
         unit = failure.unit
         if unit.attempt >= self.most:
             raise EpisodeError(
@@ -48,11 +52,20 @@ class Retries:
 
 @runtime_checkable
 class Executor(Protocol):
-    replaced: int  # workers that died or hung
+    """Runs units on a system; a context manager that closes it."""
 
-    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]: ...
+    replaced: int  # workers that died or took too long, and were replaced by new ones
 
-    def close(self) -> None: ...
+    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
+        """Run every episode of the units once, and again where it fails; the reports as they come.
+
+        EpisodeError when an episode fails too often.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the workers, where there are some."""
+        ...
 
     def __enter__(self) -> Self: ...
 
@@ -60,7 +73,7 @@ class Executor(Protocol):
 
 
 class Serial:
-    """Runs everything here, one after the other."""
+    """Runs all episodes in this process, one unit after the other."""
 
     def __init__(self, retries: int = 4, pause: float = 0.05) -> None:
         self.retries = Retries(retries, pause)
@@ -86,10 +99,3 @@ class Serial:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-
-def refuse(report: UnitReport) -> None:
-    """Raise what no retry can help."""
-    if report.refusal is not None:
-        what, got, remedy = report.refusal
-        raise InputError(what, got=got, remedy=remedy)

@@ -1,4 +1,8 @@
-"""Workers elsewhere: units are handed out, and workers that die or hang are replaced."""
+"""What executors with workers share: handing out units, and replacing workers that are lost.
+
+A worker is lost when it dies, or when an episode takes longer than the time limit. `Processes` and
+`RayCluster` say how a worker is started and spoken to.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from typing import Self
 
 import cloudpickle  # pyright: ignore[reportMissingTypeStubs]
@@ -26,47 +30,51 @@ LARGEST_UNIT = 64
 
 
 class WorkerDiedError(Exception):
-    """A worker is gone; says how it went."""
+    """A worker has died, or cannot build its system; the message says how."""
 
 
 class Worker(ABC):
-    """Builds its system first, and says so with a report that nobody asked for."""
+    """Somebody elsewhere who has a copy of the system and runs one unit at a time."""
 
     @abstractmethod
-    def send(self, unit: Unit) -> None: ...
+    def send(self, unit: Unit) -> None:
+        """Hand over a unit to run; a worker that has died is not noticed yet."""
 
     @abstractmethod
     def receive(self) -> UnitReport:
-        """What came of the unit, once there is something; WorkerDiedError when there never will.
+        """Wait for the report of the unit; WorkerDiedError when it will never come.
 
-        The first one is empty: it says that the system is there.
+        The first report of a new worker is empty, belongs to no unit, and says that the worker has
+        built its system.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """End the worker, whatever it is doing."""
 
 
 @dataclass(slots=True)
 class _Queue:
-    """Units to hand out: at once, or after a pause."""
+    """Units that wait to be handed out: some at once, some only after a pause."""
 
     ready: deque[Unit]
     later: list[tuple[float, int, Unit]] = field(default_factory=list[tuple[float, int, Unit]])
-    _numbers: Iterator[int] = field(default_factory=count)
+    _numbers: Iterator[int] = field(default_factory=count)  # so that the heap compares no units
 
     def __bool__(self) -> bool:
         return bool(self.ready or self.later)
 
     def postpone(self, unit: Unit, seconds: float) -> None:
+        """Have the unit wait so many seconds."""
         heapq.heappush(self.later, (time.monotonic() + seconds, next(self._numbers), unit))
 
     def wake(self) -> None:
+        """Make those units ready whose pause is over."""
         while self.later and self.later[0][0] <= time.monotonic():
             self.ready.append(heapq.heappop(self.later)[-1])
 
     def take(self, workers: int, most: int) -> Unit:
-        """The next unit, small enough that all workers get something."""
+        """The next unit, or only some of its episodes, so that all workers get something."""
         unit = self.ready.popleft()
         left = unit.count + sum(other.count for other in self.ready)
         size = min(most, max(1, math.ceil(left / (2 * workers))))
@@ -76,8 +84,16 @@ class _Queue:
         return unit
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a worker is busy with."""
+
+    unit: Unit
+    deadline: float  # by the monotonic clock; the worker is replaced when it has not answered then
+
+
 class Fleet(ABC):
-    """Runs units on several workers; closes them with itself."""
+    """An executor with several workers, which are ended when it is closed."""
 
     def __init__(
         self,
@@ -97,15 +113,15 @@ class Fleet(ABC):
         self._payload = b""
         self._workers: list[Worker] = []
         self._starting: set[Worker] = set()  # those that build their system
-        self._stillborn = 0  # workers that died of that, one after the other
+        self._stillborn = 0  # how many in a row have died of that
 
     @abstractmethod
     def _start(self, payload: bytes) -> Worker:
-        """A new worker with the system that the payload holds."""
+        """Start a worker that builds the system from the payload; does not wait until it has."""
 
     @abstractmethod
-    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
-        """Those that have something to say, or died; none when the time is up."""
+    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+        """Wait until some of the workers have a report or have died; none when the time is up."""
 
     def __enter__(self) -> Self:
         return self
@@ -125,25 +141,16 @@ class Fleet(ABC):
     def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
         self._hire(system)
         queue = _Queue(deque(units))
-        busy: dict[Worker, tuple[Unit, float]] = {}
+        busy: dict[Worker, _Task] = {}
         try:
             while queue or busy:
                 queue.wake()
                 self._hand_out(queue, busy)
-                for worker in self._listen(busy, self._patience(queue, busy)):
-                    if worker in self._starting:
-                        self._welcome(worker)
-                        continue
-                    report = self._hear(worker, busy.pop(worker)[0], queue)
-                    if report is not None:
-                        yield report
-                        self._retry(report.failed, queue)
-                for worker in [w for w, (_, end) in busy.items() if end <= time.monotonic()]:
-                    unit = busy.pop(worker)[0]
-                    self._replace(worker)
-                    late = Failure(unit, f"it took longer than {self.time_limit:g} s")
-                    yield UnitReport(failed=[late])
-                    self._retry([late], queue)
+                answering = self._listen(busy, self._patience(queue, busy))
+                for report in chain(self._hear(answering, queue, busy), self._end_late(busy)):
+                    yield report
+                    for failure in report.failed:
+                        queue.postpone(*self.retries.again(failure))
         finally:
             # When the run is cut short, nobody waits for what is still under way.
             for worker in busy:
@@ -151,6 +158,7 @@ class Fleet(ABC):
                 self._workers.remove(worker)
 
     def _hire(self, system: System) -> None:
+        """Have as many workers as there should be, all of them for this system."""
         if self._system is not system:
             self._dismiss()
             self._payload = packed(system)
@@ -160,12 +168,13 @@ class Fleet(ABC):
             self._workers.append(self._new())
 
     def _new(self) -> Worker:
+        """Start a worker; it gets no unit before it was welcomed."""
         worker = self._start(self._payload)
         self._starting.add(worker)
         return worker
 
     def _welcome(self, worker: Worker) -> None:
-        """Hear whether a new worker has its system; another one is started where it has not."""
+        """Hear whether a new worker has built its system, and start another where it has not."""
         self._starting.remove(worker)
         try:
             worker.receive()
@@ -185,59 +194,79 @@ class Fleet(ABC):
         else:
             self._stillborn = 0
 
-    def _hand_out(self, queue: _Queue, busy: dict[Worker, tuple[Unit, float]]) -> None:
+    def _hand_out(self, queue: _Queue, busy: dict[Worker, _Task]) -> None:
+        """Give units to the workers that have none."""
         most = 1 if self.time_limit is not None else LARGEST_UNIT
         for worker in [w for w in self._workers if w not in busy and w not in self._starting]:
             if not queue.ready:
                 return
             unit = queue.take(self.size, most)
             limit = math.inf if self.time_limit is None else self.time_limit * unit.count
-            busy[worker] = (unit, time.monotonic() + limit)
+            busy[worker] = _Task(unit, time.monotonic() + limit)
             worker.send(unit)
 
-    def _listen(self, busy: dict[Worker, tuple[Unit, float]], seconds: float) -> Sequence[Worker]:
-        spoken_to = [*busy, *self._starting]
-        if spoken_to:
-            return self._ready(spoken_to, seconds)
-        time.sleep(seconds)  # all that is left has failed, and waits for its next attempt
+    def _listen(self, busy: dict[Worker, _Task], seconds: float) -> Sequence[Worker]:
+        """Those workers that have a report or have died, after so many seconds at most."""
+        awaited = [*busy, *self._starting]
+        if awaited:
+            return self._answering(awaited, seconds)
+        time.sleep(seconds)  # every unit that is left has failed, and waits for its next attempt
         return ()
 
-    def _patience(self, queue: _Queue, busy: dict[Worker, tuple[Unit, float]]) -> float:
-        """Seconds until something has to be done even if no worker speaks."""
-        moments = [end for _, end in busy.values()]
+    def _patience(self, queue: _Queue, busy: dict[Worker, _Task]) -> float:
+        """Seconds until something has to be done even if no worker answers."""
+        moments = [task.deadline for task in busy.values()]
         if queue.later and len(busy) + len(self._starting) < len(self._workers):
             moments.append(queue.later[0][0])
         return max(0.0, min(moments, default=math.inf) - time.monotonic())
 
-    def _hear(self, worker: Worker, unit: Unit, queue: _Queue) -> UnitReport | None:
-        try:
-            report = worker.receive()
-        except WorkerDiedError as death:
-            self._replace(worker)
-            if unit.deaths >= self.retries.most:
-                raise EpisodeError(
-                    f"workers died {unit.deaths + 1} times of the same episodes",
-                    got=f"{death} ({unit}, actions {shorten(unit.request.actions)})",
-                    remedy="What was recorded before is kept. Try the actions in one process.",
-                ) from death
-            queue.ready.appendleft(replace(unit, deaths=unit.deaths + 1))
-            return None
-        if report.rest is not None:
-            queue.ready.appendleft(report.rest)
-        return report
+    def _hear(
+        self, answering: Sequence[Worker], queue: _Queue, busy: dict[Worker, _Task]
+    ) -> Iterator[UnitReport]:
+        """The reports of these workers; the unit of one that has died is handed out again."""
+        for worker in answering:
+            if worker in self._starting:
+                self._welcome(worker)
+                continue
+            unit = busy.pop(worker).unit
+            try:
+                report = worker.receive()
+            except WorkerDiedError as death:
+                self._replace(worker)
+                queue.ready.appendleft(self._after_death(unit, death))
+                continue
+            if report.rest is not None:
+                queue.ready.appendleft(report.rest)
+            yield report
 
-    def _retry(self, failed: list[Failure], queue: _Queue) -> None:
-        for failure in failed:
-            queue.postpone(*self.retries.again(failure))
+    def _after_death(self, unit: Unit, death: WorkerDiedError) -> Unit:
+        """The unit as it is to be run again; an error when it has cost too many workers."""
+        if unit.deaths >= self.retries.most:
+            raise EpisodeError(
+                f"workers died {unit.deaths + 1} times of the same episodes",
+                got=f"{death} ({unit}, actions {shorten(unit.request.actions)})",
+                remedy="What was recorded before is kept. Try the actions in one process.",
+            ) from death
+        return replace(unit, deaths=unit.deaths + 1)
+
+    def _end_late(self, busy: dict[Worker, _Task]) -> Iterator[UnitReport]:
+        """Replace the workers whose time is up; their episodes have failed."""
+        now = time.monotonic()
+        for worker in [worker for worker, task in busy.items() if task.deadline <= now]:
+            unit = busy.pop(worker).unit
+            self._replace(worker)
+            late = f"it took longer than {self.time_limit:g} s"
+            yield UnitReport(failed=[Failure(unit, late)])
 
     def _replace(self, worker: Worker) -> None:
+        """End the worker and start another in its place."""
         worker.stop()
         self.replaced += 1
         self._workers[self._workers.index(worker)] = self._new()
 
 
 def packed(system: System) -> bytes:
-    """The system, ready to be sent to another process."""
+    """The system as bytes that another process can build it from."""
     try:
         return cloudpickle.dumps(system)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:  # whatever the parts of a user's system raise

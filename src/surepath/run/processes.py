@@ -18,15 +18,16 @@ from surepath.system import System
 
 
 class Processes(Fleet):
-    """So many processes, started afresh: nothing of this one is shared with them.
+    """Runs units in so many processes of this machine.
 
+    Each process starts afresh, shares nothing with this one, and has a copy of the system.
     time_limit: seconds that one episode may take before its worker is replaced and it is run again.
     """
 
     def _start(self, payload: bytes) -> Worker:
         return _Process(payload)
 
-    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         by_pipe = {cast(_Process, worker).pipe: worker for worker in workers}
         timeout = None if seconds == float("inf") else seconds
         ready = connection.wait(list(by_pipe), timeout)
@@ -37,11 +38,12 @@ class _Process(Worker):
     def __init__(self, payload: bytes) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self._process = context.Process(target=worker_process, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
-        # Not an argument of the process: one that died before it took all of it would block this
-        # one for ever. And beside: it takes a while until it is taken, and others are to start.
+        # The system is sent through the pipe and not as an argument of the process: if a process
+        # dies before it has taken all of its arguments, the one that starts it waits for ever. It
+        # is sent by a thread because the process takes it late, and others are to start meanwhile.
         self._sending = Thread(target=self._deliver, args=(payload,), daemon=True)
         self._sending.start()
 
@@ -50,7 +52,7 @@ class _Process(Worker):
         return self._process.pid
 
     def _deliver(self, payload: bytes) -> None:
-        # A pipe to a worker that died says so when it is read.
+        # That the worker has died is found out when the pipe is read.
         with contextlib.suppress(OSError):
             self.pipe.send_bytes(payload)
 
@@ -75,10 +77,10 @@ class _Process(Worker):
         self.pipe.close()
 
 
-def serve(pipe: Connection) -> None:
-    """Take the system, and run units until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked decides when to stop
-    with contextlib.suppress(EOFError, OSError):  # nobody is there
+def worker_process(pipe: Connection) -> None:
+    """What a process does: build the system, then run units until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one stops it
+    with contextlib.suppress(EOFError, OSError):  # that process has closed the pipe, or is gone
         try:
             system = cast(System, pickle.loads(pipe.recv_bytes()))
         except Exception as error:  # the user's own code runs here

@@ -1,4 +1,4 @@
-"""Live progress: a line that redraws on a terminal, plain lines when piped."""
+"""Live progress: one line that is redrawn on a terminal, plain lines where output is piped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from rich.table import Table
 from surepath.learners.base import Asking
 
 REDRAW_SECONDS = 0.1
+"""Least time between two states of the line on a terminal."""
+
 PLAIN_SECONDS = 2.0
+"""Least time between two plain lines."""
 
 
 class Progress:
-    """Watches a learner; use as a context manager. Writes to standard error only."""
+    """Shows what a learner has done so far; a context manager. Writes to standard error only."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)

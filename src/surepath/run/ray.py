@@ -18,10 +18,10 @@ from surepath.system import System
 
 
 class RayCluster(Fleet):
-    """Workers on a Ray cluster: the one at `address`, or one of this machine's own.
+    """Runs units on a Ray cluster: the one at `address`, or a new one on this machine.
 
-    workers: as many as the cluster has cores, by default. cpus: what each takes of them; systems
-    that mostly wait can take less than one.
+    workers: how many; by default as many as the cluster has cores. cpus: cores that each worker
+    takes; for a system that mostly waits, less than one is enough.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class RayCluster(Fleet):
             ray.init(address, log_to_driver=False, include_dashboard=False, configure_logging=False)
         cores = int(ray.cluster_resources().get("CPU", 1))
         super().__init__(workers or cores, time_limit=time_limit, retries=retries, pause=pause)
-        # An actor that fails is replaced here, so that its episodes keep their seeds.
+        # Ray is not to restart actors or repeat calls: the fleet does, with the right seeds.
         self._actor = ray.remote(num_cpus=cpus, max_restarts=0, max_task_retries=0)(_Actor)
 
     def _start(self, payload: bytes) -> Worker:
         return _RayWorker(self._ray, self._actor.remote(payload))
 
-    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         by_answer = {cast(_RayWorker, worker).answer: worker for worker in workers}
         timeout = None if seconds == float("inf") else seconds
         ready, _ = self._ray.wait(list(by_answer), num_returns=1, timeout=timeout)

@@ -1,4 +1,7 @@
-"""From requests to readings: recorded ones first, the rest by an executor, and into the journal."""
+"""From requests to readings: those in the journal are taken from it, the others are run.
+
+What an executor runs is checked and recorded before anybody uses it.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,26 @@ from surepath.errors import JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Fault, Row
 from surepath.learners.base import bad_reward
-from surepath.run.executors import Executor, Serial, refuse
+from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, joined, unit_of
 from surepath.system import Episodes, Readings, Request, Summarising, System
 from surepath.validate import finite_observations
 
 FLUSH_SECONDS = 0.5
-"""Finished episodes are on the disk at the latest after so long."""
+"""Finished episodes wait at most so long until they are written to the journal."""
 
 
 def summarises(system: System, statistics: tuple[type, ...]) -> bool:
-    """Whether the system can answer with one of these sufficient statistics."""
+    """Whether the system can draw one of these sufficient statistics in place of episodes."""
     return isinstance(system, Summarising) and system.statistic in statistics
 
 
 class Runner:
-    """Runs requests on a system. The same seed and requests give the same readings, always."""
+    """Runs requests on a system.
+
+    The same seed and requests give the same readings, whatever the executor, and however often the
+    run was stopped and continued with its journal. Rewards outside `reward_range` are refused.
+    """
 
     def __init__(
         self,
@@ -39,21 +46,25 @@ class Runner:
     ) -> None:
         self.system = system
         self.seed = seed
-        self.retries = 0 if journal is None else journal.count()[1]
+        self.retries = 0 if journal is None else journal.count()[1]  # attempts that failed
         self._executor = executor or Serial()
         self._journal = journal
         self._reward_range = reward_range
 
     @property
     def replaced(self) -> int:
-        """Workers that died or hung."""
+        """Workers that died or took too long, and were replaced by new ones."""
         return self._executor.replaced
 
     def run(self, batch: int, requests: Sequence[Request], *, summary: bool) -> list[Readings]:
-        """The readings of every request of a batch, in their order."""
+        """The readings of every request of a batch, in their order.
+
+        summary: whether the system may answer with a sufficient statistic.
+        """
         found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
         for row in self._journal.batch(batch) if self._journal else ():
-            self._check_place(row, requests, found)
+            if not _fits(row, requests, found):
+                raise _other_run(row)
             found[row.request].append((row.first, row.readings))
         missing = [
             unit
@@ -71,36 +82,12 @@ class Runner:
                     recorder.keep(unit, readings)
                 self.retries += len(report.failed)
                 recorder.note(report.failed)
-                refuse(report)
+                report.raise_refusal()
         pairs = zip(requests, found, strict=True)
         return [joined(request.actions, parts) for request, parts in pairs]
 
-    def _check_place(
-        self,
-        row: Row,
-        requests: Sequence[Request],
-        found: Sequence[Sequence[tuple[int, Readings]]],
-    ) -> None:
-        """That the row answers a request, and comes after what was found of it before."""
-        fits = row.request < len(requests)
-        if fits:
-            request = requests[row.request]
-            before = found[row.request]
-            start = before[-1][0] + before[-1][1].count if before else 0
-            stop = row.first + row.readings.count
-            fits = request.actions == row.readings.actions and start <= row.first
-            fits = fits and stop <= request.count
-        if not fits:
-            raise JournalError(
-                "the journal does not fit this run",
-                got=f"{row.readings.count} episodes of {row.readings.actions} in batch "
-                f"{row.batch}, where others are asked for",
-                remedy="Continue it with the version of surepath and its dependencies that began it"
-                ", or begin a new one.",
-            )
-
     def _check(self, readings: Readings) -> None:
-        """Refuse what must not be recorded."""
+        """Refuse rewards and observations that cannot be, before they are recorded."""
         if not isinstance(readings, Episodes):
             return
         low, high = self._reward_range or (-np.inf, np.inf)
@@ -117,8 +104,30 @@ class Runner:
         )
 
 
+def _fits(
+    row: Row, requests: Sequence[Request], found: Sequence[Sequence[tuple[int, Readings]]]
+) -> bool:
+    """Whether the row answers one of the requests, and comes after what was found of it before."""
+    if row.request >= len(requests):
+        return False
+    request, before = requests[row.request], found[row.request]
+    start = before[-1][0] + before[-1][1].count if before else 0
+    stop = row.first + row.readings.count
+    return row.readings.actions == request.actions and start <= row.first and stop <= request.count
+
+
+def _other_run(row: Row) -> JournalError:
+    return JournalError(
+        "the journal does not fit this run",
+        got=f"{row.readings.count} episodes of {row.readings.actions} in batch {row.batch}, where "
+        "others are asked for",
+        remedy="Continue it with the version of surepath and its dependencies that began it, or "
+        "begin a new one.",
+    )
+
+
 def _missing(unit: Unit, found: Iterable[tuple[int, Readings]]) -> list[Unit]:
-    """The parts of a unit that were not recorded."""
+    """The parts of a unit that are not among the found ones: (number of the first, readings)."""
     parts: list[Unit] = []
     start = 0
     for first, readings in sorted(found, key=lambda part: part[0]):
@@ -131,7 +140,11 @@ def _missing(unit: Unit, found: Iterable[tuple[int, Readings]]) -> list[Unit]:
 
 
 class _Recorder:
-    """Hands readings to the journal, many at a time; also when something goes wrong."""
+    """Collects readings and faults, and writes them to the journal many at a time.
+
+    What it has collected is also written when the run is stopped by an error, unless that is the
+    journal's own.
+    """
 
     def __init__(self, journal: Journal | None) -> None:
         self._journal = journal

@@ -82,6 +82,12 @@ class UnitReport:
     rest: Unit | None = None  # episodes that were not begun because the time was up
     refusal: tuple[str, str, str] | None = None  # an InputError's parts: no retry can help
 
+    def raise_refusal(self) -> None:
+        """Raise the InputError where the system refused the unit."""
+        if self.refusal is not None:
+            what, got, remedy = self.refusal
+            raise InputError(what, got=got, remedy=remedy)
+
 
 def unit_of(
     system: System, batch: int, index: int, request: Request, seed: int, *, summary: bool
