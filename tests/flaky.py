@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +71,7 @@ class Faulty(Walk):
     fault: Callable[[Faulty, Actions, Play], Play] | None = None
     share: int = 20  # one episode in so many
     folder: Path | None = None  # where it remembers, across processes, what has failed once
+    hung: Path | None = None  # where it leaves a file for every episode that hangs
 
     def play(self, actions: Actions, seed: int) -> Play:
         played = super().play(actions, seed)
@@ -91,7 +93,9 @@ def breaks(system: Faulty, actions: Actions, played: Play) -> Play:
 
 
 def hangs(system: Faulty, actions: Actions, played: Play) -> Play:
-    time.sleep(60)
+    if system.hung is not None:
+        (system.hung / uuid.uuid4().hex).touch()
+    time.sleep(3600)
     return played
 
 

@@ -19,7 +19,7 @@ from surepath.validate import (
     whole,
 )
 
-SETTINGS = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+SETTINGS = settings(max_examples=60)
 
 
 def refusal(call: Callable[[], object]) -> InputError:

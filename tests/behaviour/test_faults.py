@@ -7,6 +7,7 @@ with it to the result of a run that was never disturbed.
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -26,6 +27,7 @@ import pytest
 
 import flaky
 import surepath
+from clocks import PatientProcesses
 from flaky import (
     Content,
     Faulty,
@@ -51,6 +53,9 @@ from surepath.run.processes import Processes
 
 cloudpickle.register_pickle_by_value(flaky)  # workers need not find this folder
 
+TIMEOUT = 600
+"""Seconds after which a script is taken to hang."""
+
 ROWS = set[str]()
 
 
@@ -70,8 +75,12 @@ def test_every_row_of_the_table_is_shown() -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[surepath.Result, Path]:
+    """Every request is one row and every batch one transaction, also on a slow machine."""
     path = tmp_path_factory.mktemp("undisturbed") / "a.db"
-    result = surepath.learn(Walk(), journal=path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(executors, "SLICE", math.inf)
+        patched.setattr(runner, "FLUSH_SECONDS", math.inf)
+        result = surepath.learn(Walk(), journal=path)
     assert result.certified
     return result, path
 
@@ -151,19 +160,29 @@ def test_an_episode_fails_every_time(undisturbed: Undisturbed, tmp_path: Path) -
 
 @row("an episode hangs")
 @pytest.mark.parametrize("always", [False, True])
-def test_an_episode_hangs(always: bool, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    folder = tmp_path / "seen"
+def test_an_episode_hangs(
+    always: bool, undisturbed: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, hung = tmp_path / "seen", tmp_path / "hung"
     folder.mkdir()
-    system = Faulty(fault=hangs, share=150, folder=None if always else folder)
-    with Processes(1 if always else 2, time_limit=0.5, retries=1 if always else 4) as pair:
+    hung.mkdir()
+    system = Faulty(fault=hangs, share=150, folder=None if always else folder, hung=hung)
+    with PatientProcesses(
+        1 if always else 2,
+        time_limit=0.5,
+        retries=1 if always else 4,
+        hung=hung,
+        monkeypatch=monkeypatch,
+    ) as workers:
         if always:
             with pytest.raises(EpisodeError, match=r"failed 2 times.*longer than 0.5 s"):
-                surepath.learn(system, journal=tmp_path / "a.db", workers=pair)
+                surepath.learn(system, journal=tmp_path / "a.db", workers=workers)
+            assert len(list(hung.iterdir())) == workers.replaced == 2
             check_goes_on(tmp_path / "a.db", undisturbed)
         else:
-            result = surepath.learn(system, journal=tmp_path / "a.db", workers=pair)
-            hung = len(list(folder.iterdir()))
-            assert result.usage.replaced == result.usage.retries == hung > 0
+            result = surepath.learn(system, journal=tmp_path / "a.db", workers=workers)
+            times = len(list(folder.iterdir()))
+            assert result.usage.replaced == result.usage.retries == times > 0
             check_same(result, tmp_path / "a.db", undisturbed)
 
 
@@ -247,7 +266,7 @@ def test_a_script_starts_workers_without_a_guard(
     names = {"folder": str(TESTS), "log": str(log), "journal": str(path)}
     script.write_text(SCRIPT.format(size=size, retries=retries, **names))
     ran = subprocess.run(
-        [sys.executable, script], check=False, capture_output=True, text=True, timeout=60
+        [sys.executable, script], check=False, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert ran.returncode == 1
     last = ran.stderr.strip().splitlines()[-1]
@@ -681,9 +700,13 @@ for extra, needs in tries.items():
 def test_an_extra_is_not_installed(tmp_path: Path) -> None:
     """Nothing heavy is imported before it is needed, and what is missing is named."""
     ran = subprocess.run(
-        [sys.executable, "-c", EXTRAS], check=False, capture_output=True, text=True, timeout=60,
+        [sys.executable, "-c", EXTRAS],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
         cwd=tmp_path,
-    )  # fmt: skip
+    )
     assert ran.stderr == ""
     first, *others = ran.stdout.splitlines()
     assert first == "[]"

@@ -20,7 +20,7 @@ from surepath.builtin_problems.hard.lift import QueryReading
 from surepath.builtin_problems.laws import Categorical, Gaussian
 from surepath.builtin_problems.mixing import Mixture
 
-SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+SETTINGS = settings(max_examples=40)
 
 FINITE = [
     ("tabular", {"horizon": 4, "states": 3, "actions": 3, "observations": 4}),

@@ -34,7 +34,7 @@ from surepath.run.runner import Runner
 from surepath.system import Episodes, Request
 from surepath.theory.schedule import Schedule
 
-THOROUGH = settings(deadline=None, derandomize=True, max_examples=60)
+THOROUGH = settings(max_examples=60)
 
 
 def inner_products(x: Any, others: Any) -> Any:

@@ -74,7 +74,7 @@ def assert_close(model: Ridge, exact: Exact, x: np.ndarray, tolerance: float) ->
 # ---------------------------------------------------------------- equal to the direct solve
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(
     seed=SEEDS,
     n=st.integers(0, 40),
@@ -98,7 +98,7 @@ def test_equals_the_direct_solve(
         assert (error <= 1e-9 * math.sqrt(square) * lengths).all()
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(seed=SEEDS, n=st.integers(1, 12), d=st.integers(1, 12), log_ridge=st.floats(-2, 4))
 def test_equals_the_dual_form(seed: int, n: int, d: int, log_ridge: float) -> None:
     """(k - k' (K + lambda I)^-1 k) / lambda and k' (K + lambda I)^-1 y, with the linear kernel."""
@@ -117,7 +117,7 @@ def test_equals_the_dual_form(seed: int, n: int, d: int, log_ridge: float) -> No
 # ---------------------------------------------------------------- accuracy
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=SEEDS,
     n=st.integers(1, 60),
@@ -165,7 +165,7 @@ def test_accuracy_after_many_additions(ridge: float, spread: int) -> None:
 # ---------------------------------------------------------------- what always holds
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(
     seed=SEEDS,
     n=st.integers(0, 30),
@@ -186,7 +186,7 @@ def test_coverage_is_a_length(seed: int, n: int, d: int, log_ridge: float, colli
     assert model.coverage(np.zeros(d)) == 0
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(seed=SEEDS, n=st.integers(0, 20), d=st.integers(1, 6), log_ridge=st.floats(-8, 6))
 def test_coverage_of_an_added_point(seed: int, n: int, d: int, log_ridge: float) -> None:
     """Sherman and Morrison: u becomes u / (1 + u), so an added point is covered at threshold 1."""
@@ -198,7 +198,7 @@ def test_coverage_of_an_added_point(seed: int, n: int, d: int, log_ridge: float)
     assert model.coverage(points[-1]) < 1
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(seed=SEEDS, d=st.integers(1, 6), log_ridge=st.floats(-6, 6))
 def test_coverage_only_decreases(seed: int, d: int, log_ridge: float) -> None:
     points, outputs = random_data(seed, 15, d)
