@@ -145,6 +145,8 @@ def test_certain_rewards_have_a_finite_bernoulli_time() -> None:
     assert floor.characteristic == pytest.approx(1 / log(2), rel=1e-4)
 
 
+# SciPy's solver says so when it steps out and is put back, up to some version.
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_bernoulli_value_of_the_flow_agrees_with_a_generic_solver(seed: int) -> None:
     transitions, rewards = instance(seed, 3, 3, 2)
