@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import surepath
 from places import ROOT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+FILES = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
 
 
 def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +36,7 @@ def test_the_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (tmp_path / "result.png").exists()
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in PAGES)])
+@pytest.mark.parametrize("page", [*FILES, *(f"docs/{p.name}" for p in PAGES)])
 def test_links_and_pictures_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text()):
         if not target.startswith("http"):
@@ -62,3 +67,39 @@ def test_the_example_system_finds_its_optimum() -> None:
     )
     result = surepath.learn(module["Valve"](), schedule=schedule, seed=3)
     assert result.actions == (1, 0, 0, 0)
+
+
+# ---------------------------------------------------------------- files of the project
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^version: (.*)$", cited, re.MULTILINE) == [surepath.__version__]
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    sections = re.findall(r"^## (.*)$", changes, re.MULTILINE)
+    assert sections[0] == "Unreleased"
+    assert sections[1].split()[0] == surepath.__version__
+
+
+def test_commands_that_are_named_exist() -> None:
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in (*FILES, ".pre-commit-config.yaml"):
+        named = set(re.findall(r"`make ([a-z-]+)`", (ROOT / page).read_text()))
+        assert named <= known, page
+
+
+def test_the_oldest_versions_are_the_lowest_that_are_allowed() -> None:
+    """Of all that is installed for the tests, which is neither the linters nor PyTorch."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    tested = [extras[name] for name in extras if name not in ("dev", "rivals")]
+    allowed = [Requirement(text) for text in chain(project["dependencies"], *tested)]
+    lowest = {
+        each.name: Version(next(iter(each.specifier)).version)
+        for each in allowed
+        if each.name != "surepath"
+    }
+    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
+    assert lines == sorted(lines)
+    pinned = dict(line.split("==") for line in lines)
+    assert {name: Version(version) for name, version in pinned.items()} == lowest
