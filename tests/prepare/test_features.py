@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    ConstantKernel,
-    DotProduct,
-    Kernel,
-    Matern,
-    PairwiseKernel,
-    RationalQuadratic,
-    WhiteKernel,
-)
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -33,75 +24,13 @@ from sklearn.preprocessing import (
 )
 
 import surepath
+from cranes import PILOT, SCHEDULE, Camera, Crane, learn, pilot, resolved, solves
 from places import ROOT
-from surepath.features import Approximated, Linear, OneHot
-from surepath.prepare.features import resolve
-from surepath.prepare.pilot import EPISODES, SEQUENCES, Pilot, draw_pilot
-from surepath.prepare.resolved import Resolved
-from surepath.readings.embedding import KernelMap
+from surepath.features import Linear, OneHot
+from surepath.prepare.pilot import draw_pilot
 from surepath.run.runner import Runner
 
 GUIDE = ROOT / "docs" / "features.md"
-SCHEDULE = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=500, reward_samples=500)
-FEW = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=64, reward_samples=500)
-PILOT = SEQUENCES * EPISODES
-
-
-class Crane:
-    """Three hidden places in a ring, behind two noisy coordinates; only the third pays well."""
-
-    horizon, n_actions = 4, 2
-    places = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])  # around 0: centring loses nothing
-    pays = np.array([[0.2, 0.1], [0.2, 0.1], [0.9, 0.1]])  # by place and action
-    plan = (1, 1, 0, 0)
-
-    def rollout(
-        self, actions: tuple[int, ...], n: int, rng: np.random.Generator
-    ) -> surepath.Episodes:
-        at = [sum(actions[:h]) % 3 for h in range(len(actions) + 1)]
-        readings = [self.read(place, n, rng) for place in at[: self.horizon]]
-        pays = [self.pays[at[h], action] for h, action in enumerate(actions)]
-        rewards = (rng.random((n, len(actions))) < pays).astype(np.float64)
-        return surepath.Episodes(actions, np.stack(readings, axis=1), rewards)
-
-    def read(self, place: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.places[place] + rng.normal(0, 0.2, (n, 2))
-
-
-class Camera(Crane):
-    """The same, seen by a camera of 8x8 pixels."""
-
-    shape = (8, 8)
-
-    def read(self, place: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        rows, columns = np.mgrid[-1 : 1 : self.shape[0] * 1j, -1 : 1 : self.shape[1] * 1j]
-        x, y = self.places[place]
-        image = 200 * np.exp(-4 * ((columns - x) ** 2 + (rows - y) ** 2))
-        noisy = image + rng.normal(20, 10, (n, *self.shape))
-        return np.clip(noisy, 0, 255).astype(np.uint8)
-
-
-def learn(features: Any, system: Any = None, **options: Any) -> surepath.Result:
-    chosen = {"schedule": SCHEDULE, "seed": 3, **options}
-    return surepath.learn(system or Crane(), features=features, **chosen)
-
-
-def solves(features: Any, system: Any = None, **options: Any) -> surepath.Result:
-    """The exact plan, from features that tell the places apart and know them again."""
-    result = learn(features, system, **options)
-    assert result.actions == (system or Crane()).plan
-    assert max(result.usage.expansions) <= 3  # as many as there are places
-    assert sum(result.usage.covered) > 0
-    return result
-
-
-def resolved(features: object, system: Any = None) -> Resolved:
-    system = system or Crane()
-    return resolve(features, system, lambda: draw_pilot(Runner(system), 4), 500)
-
-
-def pilot() -> Pilot:
-    return draw_pilot(Runner(Crane()), 4)
 
 
 # ---------------------------------------------------------------- scikit-learn transformers
@@ -229,79 +158,6 @@ def test_functions_see_the_observations_as_they_are() -> None:
             learn(features, Named())
 
 
-# ---------------------------------------------------------------- kernels
-
-KERNELS: dict[str, Any] = {
-    "rbf": "rbf",
-    "matern": "matern",
-    "RBF": RBF(0.7),
-    "anisotropic": RBF([0.7, 0.9]),
-    "Matern": Matern(0.8, nu=1.5),
-    "sum": 0.5 * RBF(0.7) + 0.5 * Matern(0.7, nu=0.5),
-    "product": RBF(1.0) * RationalQuadratic(1.0, 1.0),
-    "not stationary": 0.05 * DotProduct(1.0) ** 2,
-}
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernels_exact_and_approximated(name: str) -> None:
-    exact, approximated = (solves(KERNELS[name], schedule=schedule) for schedule in (FEW, SCHEDULE))
-    assert "; exact" in exact.certificate.notes[0]
-    assert "landmarks (Nystroem)" in approximated.certificate.notes[0]
-    assert "k(x, x) at most 1" in exact.certificate.notes[0]
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "matern", RBF(0.7), Matern(0.7)])
-def test_kernels_by_random_features(kernel: Any) -> None:
-    features = surepath.KernelFeatures(kernel, "fourier", components=128)
-    result = solves(features)
-    assert "128 random Fourier features" in result.certificate.notes[0]
-    assert resolved(features).expansions is None  # counted by their dimension
-
-
-def test_the_choice_between_exact_and_approximated_can_be_made() -> None:
-    exact = surepath.KernelFeatures("rbf", "exact")
-    assert isinstance(resolved(exact).features, KernelMap)
-    assert isinstance(resolved("rbf").features, Approximated)
-    coarse = solves(surepath.KernelFeatures(RBF(0.7), "nystroem", components=20))
-    assert "20 landmarks" in coarse.certificate.notes[0]
-
-
-@pytest.mark.parametrize(
-    "features", ["rbf", surepath.KernelFeatures("rbf", "fourier", 16), PCA(2), np.cos]
-)
-def test_nothing_is_proved_of_features_fitted_on_a_pilot(features: Any) -> None:
-    """Their norm cannot be known in advance, so a norm that is given proves nothing."""
-    result = (
-        solves(features, gap=0.3, norm=3.0)
-        if features is not np.cos
-        else learn(features, gap=0.3, norm=3.0)
-    )
-    assert not result.certified
-    assert "fitted on a pilot" in result.certificate.reason
-    with pytest.raises(surepath.InputError, match="fitted on a pilot"):
-        learn(features, schedule="tight", gap=0.3, norm=3.0)
-
-
-def test_expansions_of_a_kernel_are_counted() -> None:
-    """A kernel with a length scale of one's own, used exactly, is counted by its gain."""
-    schedule = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=60, reward_samples=300)
-    features = surepath.KernelFeatures(RBF(0.7), "exact")
-    result = learn(features, schedule=schedule, gap=0.3, norm=3.0)
-    assert result.certificate.bounds is not None
-    assert 0 < max(result.usage.expansions) <= result.certificate.bounds.expansions
-    assert any("information gain" in text for text in result.certificate.assumptions)
-
-
-def test_the_median_length_scale_is_stated() -> None:
-    rows = pilot().observations
-    distances = np.linalg.norm(rows[:, None] - rows[None], axis=2)
-    median = np.median(distances[np.triu_indices(len(rows), 1)])
-    stated = re.search(r"median length scale ([\d.]+)", resolved("rbf").note)
-    assert stated is not None
-    assert float(stated.group(1)) == pytest.approx(median, rel=0.1)
-
-
 # ---------------------------------------------------------------- images
 
 
@@ -396,174 +252,6 @@ def test_importing_surepath_stays_light() -> None:
     code = f"import sys, surepath; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
-
-
-# ---------------------------------------------------------------- errors
-
-
-class Hollow(Kernel):
-    """Symmetric and finite, but its Gram matrix has negative eigenvalues."""
-
-    def __init__(self) -> None:  # scikit-learn prints the arguments of this
-        pass
-
-    def __call__(self, x: Any, y: Any = None, eval_gradient: bool = False) -> np.ndarray:
-        distances = np.linalg.norm(x[:, None] - (x if y is None else y)[None], axis=2)
-        return np.where(distances < 1, 1.0, 0.0)
-
-    def diag(self, x: np.ndarray) -> np.ndarray:
-        return np.ones(len(x))
-
-    def is_stationary(self) -> bool:
-        return True
-
-
-class Growing:
-    """A transformer whose rows get longer with every call."""
-
-    calls = 0
-
-    def transform(self, rows: np.ndarray) -> np.ndarray:
-        self.calls += 1
-        return np.ones((len(rows), self.calls))
-
-
-def broken(rows: np.ndarray) -> np.ndarray:
-    raise ValueError("no such table")
-
-
-ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
-    "a misspelt name": (lambda: "martern", "no features named 'martern'.*Did you mean 'matern'"),
-    "an unknown name": (lambda: "q", "Known: auto, linear, matern, onehot, rbf"),
-    "no features": (lambda: None, "features must be a name"),
-    "an array": (lambda: np.eye(2), "features must be a name"),
-    "a class": (lambda: StandardScaler, r"the class StandardScaler.*StandardScaler\(\.\.\.\)"),
-    "a kernel class": (lambda: RBF, r"the class RBF.*RBF\(\.\.\.\)"),
-    "one-hot": (lambda: "onehot", "need discrete observations.*Crane"),
-    "one-dimensional": (lambda: lambda x: x[:, 0], r"\[n, d\].*shape \(1024,\).*values\[:, None\]"),
-    "three-dimensional": (lambda: lambda x: x[None], r"shape \(1, 1024, 2\)"),
-    "empty": (lambda: lambda x: x[:, :0], r"shape \(1024, 0\)"),
-    "too few rows": (lambda: lambda x: x[:-1], r"shape \(1024, 2\).*shape \(1023, 2\)"),
-    "other rows": (lambda: lambda x: x[:, : 1 + (len(x) == 1024)], r"\(500, 2\).*\(500, 1\)"),
-    "complex": (lambda: lambda x: np.exp(1j * x), "must be real.*complex128"),
-    "text": (lambda: lambda x: [["a"]] * len(x), "features must be an array of numbers"),
-    "ragged": (lambda: lambda x: [[1], [1, 2]], "features must be an array of numbers"),
-    "not finite": (lambda: lambda x: np.log(np.maximum(x, 0) * 0 + np.nan), "must be finite"),
-    "growing": (Growing, r"shape \(500, 1\).*shape \(500, 2\)"),
-    "unfit to fit": (
-        lambda: PCA(40),
-        "PCA could not be fitted.*n_components=40.*1024 observations",
-    ),
-    "broken": (lambda: FunctionTransformer(broken), "FunctionTransformer must take.*no such table"),
-    "fitted elsewhere": (
-        lambda: StandardScaler().fit(np.eye(5)),
-        "observations of 2 numbers.*expecting 5 features",
-    ),
-    "too large a kernel": (lambda: 4.0 * RBF(), r"k\(x, x\) at most 1.*up to 4.*by 0\.25 or less"),
-    "a growing kernel": (DotProduct, r"k\(x, x\) at most 1"),
-    "noise": (lambda: 0.5 * RBF() + WhiteKernel(0.5), "Leave out noise terms"),
-    "not positive": (Hollow, r"positive definite.*smallest eigenvalue -\d"),
-    "sigmoid": (
-        lambda: 0.5 * PairwiseKernel(metric="sigmoid", gamma=1.0),
-        r"positive definite.*smallest eigenvalue -\d",
-    ),
-    "scales": (lambda: RBF([1.0, 2.0, 3.0]), "observations of 2 numbers.*one length scale"),
-    "an odd number": (lambda: surepath.KernelFeatures("rbf", "fourier", 5), "even dimension"),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_bad_features_say_what_is_wrong_and_what_to_do(name: str) -> None:
-    make, message = ERRORS[name]
-    with pytest.raises(surepath.InputError, match=message) as caught:
-        learn(make())
-    assert caught.value.what
-    assert caught.value.got
-    assert caught.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("rfb",), "no kernel named 'rfb'.*Did you mean 'rbf'"),
-        ((3,), "called with two arrays"),
-        ((RBF,), "called with two arrays"),
-        (("rbf", "nystrom"), "no kernel approximation 'nystrom'.*Did you mean 'nystroem'"),
-        (("rbf", None), "no kernel approximation None"),
-        (("rbf", "nystroem", 0), "components must be a whole number"),
-        ((ConstantKernel(0.5) * RBF(), "fourier"), 'Use KernelFeatures(kernel, "nystroem")'),
-    ],
-)
-def test_kernel_choices_are_checked_when_they_are_made(arguments: Any, message: str) -> None:
-    with pytest.raises(surepath.InputError) as caught:
-        surepath.KernelFeatures(*arguments)
-    assert re.search(re.escape(message).replace(r"\.\*", ".*"), str(caught.value))
-
-
-def test_a_kernel_that_grows_is_watched_beyond_the_pilot() -> None:
-    rows = pilot().observations
-    kernel = DotProduct(0.0) * ConstantKernel(1 / float((rows**2).sum(axis=1).max()))
-    for choice in ("exact", "nystroem"):
-        features = resolved(surepath.KernelFeatures(kernel, choice)).features
-        use = features.view if isinstance(features, KernelMap) else features.rows
-        use(rows)
-        with pytest.raises(surepath.InputError, match=r"k\(x, x\) at most 1"):
-            use(2 * rows)
-
-
-@pytest.mark.parametrize("features", ["rbf", "linear", StandardScaler(), RBF()])
-@pytest.mark.parametrize("system", [Crane, Camera])
-def test_readings_that_are_not_finite(features: Any, system: type[Crane]) -> None:
-    class Torn(system):  # type: ignore[misc, valid-type]
-        def read(self, place: int, n: int, rng: np.random.Generator) -> np.ndarray:
-            rows = super().read(place, n, rng).astype(float)
-            rows[n // 2] = np.nan
-            return rows
-
-    with pytest.raises(surepath.InputError, match="must be finite"):
-        learn(features, Torn())
-
-
-def test_systems_that_return_something_else_are_caught_by_the_pilot() -> None:
-    class Greedy(Crane):
-        def rollout(
-            self, actions: tuple[int, ...], n: int, rng: np.random.Generator
-        ) -> surepath.Episodes:
-            return super().rollout(actions, n + 1, rng)
-
-    class Blind(Crane):
-        def rollout(
-            self, actions: tuple[int, ...], n: int, rng: np.random.Generator
-        ) -> surepath.Episodes:
-            episodes = super().rollout(actions, n, rng)
-            return surepath.Episodes(actions, episodes.observations[:, :-1], episodes.rewards)
-
-    class Shifting(Crane):
-        def read(self, place: int, n: int, rng: np.random.Generator) -> np.ndarray:
-            return super().read(place, n, rng)
-
-        def rollout(
-            self, actions: tuple[int, ...], n: int, rng: np.random.Generator
-        ) -> surepath.Episodes:
-            episodes = super().rollout(actions, n, rng)
-            wide = np.repeat(episodes.observations, 1 + sum(actions), axis=2)
-            return surepath.Episodes(actions, wide, episodes.rewards)
-
-    for system, message in (
-        (Greedy(), "5 episodes of.*exactly 4 times"),
-        (Blind(), "3 observations for the 3 actions"),
-        (Shifting(), r"one shape.*\(2,\), \(4,\), \(6,\), \(8,\)"),
-    ):
-        with pytest.raises(surepath.InputError, match=message):
-            learn("rbf", system)
-
-
-def test_preferred_features_are_names_too() -> None:
-    class Odd(Crane):
-        preferred_features = "rbff"
-
-    with pytest.raises(surepath.InputError, match=r"no features named 'rbff'.*'rbf'"):
-        learn("auto", Odd())
 
 
 # ---------------------------------------------------------------- the guide

@@ -1,0 +1,86 @@
+"""Kernels as features: exact, approximated, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, RationalQuadratic
+
+import surepath
+from cranes import FEW, SCHEDULE, learn, pilot, resolved, solves
+from surepath.features import Approximated
+from surepath.readings.embedding import KernelMap
+
+KERNELS: dict[str, Any] = {
+    "rbf": "rbf",
+    "matern": "matern",
+    "RBF": RBF(0.7),
+    "anisotropic": RBF([0.7, 0.9]),
+    "Matern": Matern(0.8, nu=1.5),
+    "sum": 0.5 * RBF(0.7) + 0.5 * Matern(0.7, nu=0.5),
+    "product": RBF(1.0) * RationalQuadratic(1.0, 1.0),
+    "not stationary": 0.05 * DotProduct(1.0) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_exact_and_approximated(name: str) -> None:
+    exact, approximated = (solves(KERNELS[name], schedule=schedule) for schedule in (FEW, SCHEDULE))
+    assert "; exact" in exact.certificate.notes[0]
+    assert "landmarks (Nystroem)" in approximated.certificate.notes[0]
+    assert "k(x, x) at most 1" in exact.certificate.notes[0]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern", RBF(0.7), Matern(0.7)])
+def test_kernels_by_random_features(kernel: Any) -> None:
+    features = surepath.KernelFeatures(kernel, "fourier", components=128)
+    result = solves(features)
+    assert "128 random Fourier features" in result.certificate.notes[0]
+    assert resolved(features).expansions is None  # counted by their dimension
+
+
+def test_the_choice_between_exact_and_approximated_can_be_made() -> None:
+    exact = surepath.KernelFeatures("rbf", "exact")
+    assert isinstance(resolved(exact).features, KernelMap)
+    assert isinstance(resolved("rbf").features, Approximated)
+    coarse = solves(surepath.KernelFeatures(RBF(0.7), "nystroem", components=20))
+    assert "20 landmarks" in coarse.certificate.notes[0]
+
+
+@pytest.mark.parametrize(
+    "features", ["rbf", surepath.KernelFeatures("rbf", "fourier", 16), PCA(2), np.cos]
+)
+def test_nothing_is_proved_of_features_fitted_on_a_pilot(features: Any) -> None:
+    """Their norm cannot be known in advance, so a norm that is given proves nothing."""
+    result = (
+        solves(features, gap=0.3, norm=3.0)
+        if features is not np.cos
+        else learn(features, gap=0.3, norm=3.0)
+    )
+    assert not result.certified
+    assert "fitted on a pilot" in result.certificate.reason
+    with pytest.raises(surepath.InputError, match="fitted on a pilot"):
+        learn(features, schedule="tight", gap=0.3, norm=3.0)
+
+
+def test_expansions_of_a_kernel_are_counted() -> None:
+    """A kernel with a length scale of one's own, used exactly, is counted by its gain."""
+    schedule = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=60, reward_samples=300)
+    features = surepath.KernelFeatures(RBF(0.7), "exact")
+    result = learn(features, schedule=schedule, gap=0.3, norm=3.0)
+    assert result.certificate.bounds is not None
+    assert 0 < max(result.usage.expansions) <= result.certificate.bounds.expansions
+    assert any("information gain" in text for text in result.certificate.assumptions)
+
+
+def test_the_median_length_scale_is_stated() -> None:
+    rows = pilot().observations
+    distances = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    median = np.median(distances[np.triu_indices(len(rows), 1)])
+    stated = re.search(r"median length scale ([\d.]+)", resolved("rbf").note)
+    assert stated is not None
+    assert float(stated.group(1)) == pytest.approx(median, rel=0.1)
