@@ -51,8 +51,8 @@ PROBLEMS = {
 }
 
 ELSEWHERE = {
-    "leaking",  # its steps depend on each other: tests/test_hard_walks.py
-    "exit_lane",  # the laws of tunable_gap in many more dimensions: tests/test_hard_lift.py
+    "leaking",  # its steps depend on each other: test_hard_walks.py
+    "exit_lane",  # the laws of tunable_gap in many more dimensions: test_hard_lift.py
     "few_actions",  # likewise
 }
 
