@@ -1,11 +1,13 @@
-"""Checks of what callers give, shared by every module that takes numbers from outside."""
+"""Checks and plain forms of what callers give, shared by all that take values from outside."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,3 +103,41 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
     listing = "Known: " + ", ".join(choices) + "."
     return f"Did you mean {close[0]!r}? {listing}" if close else listing
+
+
+def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
+    """A value as JSON has it: records become objects, tuples lists, NumPy's numbers Python's.
+
+    What JSON has no form for is refused, or is what `other` makes of it. Not-a-number and infinity
+    stay as they are: Python's JSON writes and reads them.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return cast(Any, value).tolist()
+    if isinstance(value, list | tuple | range):
+        return [plain(each, other) for each in cast(Sequence[Any], value)]
+    if isinstance(value, Mapping):
+        pairs = cast(Mapping[Any, Any], value)
+        return {str(key): plain(each, other) for key, each in pairs.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name), other) for each in fields(value)}
+    if other is not None:
+        return other(value)
+    raise InputError(
+        "data are numbers, texts, lists and dictionaries of them",
+        got=f"{type(value).__name__} {value!r}",
+        remedy="Describe it by such data.",
+    )
+
+
+def without_infinities(value: Any) -> Any:
+    """Plain data for readers of strict JSON: not-a-number and infinity become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value)
+        return {key: without_infinities(each) for key, each in pairs.items()}
+    if isinstance(value, list):
+        return [without_infinities(each) for each in cast(list[Any], value)]
+    return value

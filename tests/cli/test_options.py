@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from surepath.cli.options import (
-    GuaranteeName,
-    ScheduleName,
-    future_of,
-    parameters_of,
-    schedule_of,
-)
+from surepath.cli import app
+from surepath.cli.options import future_of, parameters_of, schedule_of
 from surepath.errors import InputError
-from surepath.prepare.task import ADAPTIVE, SCHEDULES
-from surepath.prepare.terms import GUARANTEES
-from surepath.theory.schedule import Schedule
+from surepath.inference.widths import GUARANTEES
+from surepath.prepare.call import ADAPTIVE
+from surepath.theory.schedule import SCHEDULES, Schedule
 
 
-def test_the_names_are_those_that_learn_takes() -> None:
-    assert {name.value for name in ScheduleName} == {ADAPTIVE, *SCHEDULES}
-    assert {name.value for name in GuaranteeName} == set(GUARANTEES)
+@pytest.mark.parametrize(
+    ("option", "names"),
+    [("--schedule", (ADAPTIVE, *SCHEDULES)), ("--guarantee", tuple(GUARANTEES))],
+)
+def test_the_names_are_those_that_learn_takes(option: str, names: tuple[str, ...]) -> None:
+    help_text = " ".join(CliRunner().invoke(app, ["learn", "--help"]).output.split())
+    assert all(name in help_text for name in names)
+    wrong = CliRunner().invoke(app, ["learn", "lock", option, names[-1] + "x"])
+    assert wrong.exit_code == 2
+    assert f"Did you mean {names[-1]!r}" in wrong.output
 
 
 @pytest.mark.parametrize(
@@ -60,9 +63,9 @@ def test_a_future_is_a_number_or_auto() -> None:
 
 
 def test_a_schedule_is_a_name_or_three_numbers_and_a_threshold() -> None:
-    assert schedule_of(ScheduleName.tight, None, 1.0, None, None) == "tight"
-    own = schedule_of(ScheduleName.tight, 0.1, 0.9, 5, 6)
+    assert schedule_of("tight", None, 1.0, None, None) == "tight"
+    own = schedule_of("tight", 0.1, 0.9, 5, 6)
     assert own == Schedule(ridge=0.1, threshold=0.9, feature_samples=5, reward_samples=6)
     for given in ((0.1, None, None), (None, 5, 6), (0.1, 5, None)):
         with pytest.raises(InputError, match="needs --ridge, --feature-samples"):
-            schedule_of(ScheduleName.tight, given[0], 1.0, *given[1:])
+            schedule_of("tight", given[0], 1.0, *given[1:])

@@ -24,7 +24,7 @@ from surepath.adapters.building import Recipe, recipe_of
 from surepath.adapters.layout import Layout
 from surepath.errors import InputError
 from surepath.system import Actions, Episodes, FloatArray, Play, steps_of
-from surepath.validate import whole
+from surepath.validate import plain, whole
 
 SHORT = 50
 """A time limit of the environment up to this is taken as the horizon."""
@@ -235,9 +235,9 @@ def _identity(env: Any, moves: Mapping[int, Any]) -> dict[str, Any]:
     package = type(base).__module__.partition(".")[0]
     return {
         "environment": spec.id if spec is not None else _name(type(base)),
-        "kwargs": _plain(spec.kwargs) if spec is not None else None,
-        "wrappers": [[_name(type(w)), _plain(_arguments(w))] for w in _wrappers(env)],
-        "actions": [_plain(move) for move in moves.values()],
+        "kwargs": plain(spec.kwargs, _kind) if spec is not None else None,
+        "wrappers": [[_name(type(w)), plain(_arguments(w), _kind)] for w in _wrappers(env)],
+        "actions": [plain(move, _kind) for move in moves.values()],
         "version": {package: getattr(sys.modules.get(package), "__version__", None)},
     }
 
@@ -256,16 +256,7 @@ def _arguments(wrapper: Any) -> dict[str, Any] | None:
     return None if saved is None else {key: saved[key] for key in saved if key != "env"}
 
 
-def _plain(value: Any) -> Any:
-    """The value as JSON can have it; of other objects their kind."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in cast(Mapping[Any, Any], value).items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain(each) for each in cast(Sequence[Any], value)]
+def _kind(value: Any) -> str:
     return _name(value if callable(value) else type(value))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from rich.markup import escape
@@ -18,6 +17,7 @@ from surepath.results.usage import shorten
 from surepath.system import System
 from surepath.theory.floor import Floor
 from surepath.theory.schedule import Schedule, Setting, bounds
+from surepath.validate import plain
 
 LARGEST_FLOOR = 5_000
 """Most action sequences of a problem whose floor is computed; more would take too long."""
@@ -99,9 +99,9 @@ def bounds_json(
     floor: Floor | None,
 ) -> str:
     payload: dict[str, Any] = {
-        "setting": asdict(setting),
+        "setting": plain(setting, repr),
         "schedules": {
-            name: {**asdict(schedule), "bounds": asdict(bounds(schedule, setting))}
+            name: {**plain(schedule), "bounds": plain(bounds(schedule, setting))}
             for name, schedule in schedules.items()
         },
         "refused": dict(refused),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ import numpy as np
 from surepath.errors import InputError
 from surepath.features import NAMES
 from surepath.theory.schedule import Schedule
+from surepath.validate import plain
 
 DEPTH = 3
 """How far arrays are looked for inside a system: attributes, those of attributes, and so on."""
@@ -29,7 +30,7 @@ def configuration(
     return {
         "system": identity_of(system),
         "features": describe(features),
-        "schedule": schedule if isinstance(schedule, str) else asdict(schedule),
+        "schedule": plain(schedule),
         **options,
     }
 

@@ -12,7 +12,7 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from surepath.system import (
     RewardMoments,
     Summary,
 )
+from surepath.validate import plain
 
 PILOT = 2**32
 """Batches with this number or a larger one were run before the learner's first request: the pilot,
@@ -59,13 +60,10 @@ class Fault:
 
 def json_text(value: Any) -> str:
     """A value as JSON, the same text for equal values; refuses what JSON has no form for."""
-    return json.dumps(value, sort_keys=True, default=_plain)
+    return json.dumps(plain(value, _refuse), sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's, which JSON knows."""
-    if isinstance(value, np.generic | np.ndarray):
-        return cast(Any, value).tolist()
+def _refuse(value: Any) -> NoReturn:
     raise JournalError(
         "a journal holds numbers, texts, lists and dictionaries of them",
         got=f"{type(value).__name__} {value!r}",

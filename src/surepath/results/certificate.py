@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
+from surepath.validate import plain
 
 SCHEMA = 3
 """Of `to_dict`: 2 had no status, tolerance and warnings, 1 knew fixed schedules only."""
@@ -85,4 +86,4 @@ class Certificate:
         return self.status.certified
 
     def to_dict(self) -> dict[str, Any]:
-        return {"certified": self.certified, **asdict(self)}
+        return {"certified": self.certified, **plain(self)}

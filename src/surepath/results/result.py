@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from surepath.results.certificate import SCHEMA, Certificate, Level, Status
 from surepath.results.usage import Usage
 from surepath.system import Actions
 from surepath.theory.schedule import Bounds, Schedule
+from surepath.validate import plain, without_infinities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,17 +54,17 @@ class Result:
             "certified": self.certified,
             "episodes": self.episodes,
             "steps": self.steps,
-            "usage": asdict(self.usage),
+            "usage": plain(self.usage),
             "certificate": self.certificate.to_dict(),
         }
 
     def to_json(self, indent: int | None = None) -> str:
         """Strict JSON: numbers that JSON does not have (NaN, infinity) are written as null."""
-        return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
+        return json.dumps(without_infinities(plain(self.to_dict())), indent=indent, allow_nan=False)
 
     def saved(self) -> dict[str, Any]:
         """The result with its readings, as strict JSON has it."""
-        return _finite({**self.to_dict(), "record": self.record})
+        return without_infinities(plain({**self.to_dict(), "record": self.record}))
 
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back."""
@@ -185,13 +186,3 @@ def _level(data: dict[str, Any]) -> Level:
     infinite = {name: math.inf for name in ("width", "margin") if data[name] is None}
     fields: dict[str, Any] = {**data, **infinite, "estimates": tuple(data["estimates"])}
     return Level(**fields)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
-    return value

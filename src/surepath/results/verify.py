@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -173,7 +172,7 @@ NEWER = {"status", "tolerance", "warnings", "schema"}
 
 
 def _differences(claimed: Certificate, derived: Certificate) -> tuple[str, ...]:
-    ours, theirs = (json.loads(json.dumps(c.to_dict())) for c in (derived, claimed))
+    ours, theirs = (c.to_dict() for c in (derived, claimed))
     return tuple(
         f"{name}: the file says {theirs[name]!r}, its readings show {ours[name]!r}"
         for name in ours

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from surepath.validate import plain
 
 T = TypeVar("T")
 LINE_SECONDS = 30.0
@@ -90,9 +92,9 @@ class SuiteReport:
     def to_dict(self) -> dict[str, Any]:
         return {
             "suite": self.suite,
-            "sections": [asdict(section) for section in self.sections],
+            "sections": [plain(section) for section in self.sections],
             "remarks": self.remarks,
-            "figures": [asdict(figure) for figure in self.figures],
+            "figures": [plain(figure) for figure in self.figures],
         }
 
     def show(self, console: Console) -> None:

@@ -16,9 +16,10 @@ import typing
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from surepath.errors import InputError
+from surepath.validate import plain
 
 
 class Store:
@@ -119,15 +120,6 @@ def _digest(own: str) -> str:
     for path in sorted(files):
         state.update(path.name.encode() + b"\0" + path.read_bytes())
     return state.hexdigest()[:12]
-
-
-def plain(value: object) -> Any:
-    """A result as JSON can have it: records become objects, tuples lists."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in cast(list[object], value)]
-    return value
 
 
 def restored(kind: Any, value: Any) -> Any:
