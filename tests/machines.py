@@ -12,7 +12,8 @@ from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.gaussian import GaussianReadings
 from surepath.features import Linear, OneHot
 from surepath.inference.states import UNKNOWN, Automaton, Edge, Layer, Shape
-from surepath.readings.embedding import Cloud, CloudEmbedding
+from surepath.readings.digests import Cloud
+from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node, Tally
 from surepath.system import Actions, Episodes, Request, RewardMoments
 

@@ -18,11 +18,13 @@ from surepath.errors import (
 from surepath.features import Custom
 from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
+from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.result import Result, load
+from surepath.results.verify import Verification, verify
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
-from surepath.system import Episodes, System
+from surepath.system import Episodes, Request, System
 from surepath.theory.schedule import Schedule
 from surepath.theory.setting import Setting
 
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AskTell",
+    "Certificate",
     "Custom",
     "EpisodeError",
     "Episodes",
@@ -41,18 +44,22 @@ __all__ = [
     "JournalError",
     "KernelFeatures",
     "Learner",
+    "Level",
     "MissingExtraError",
     "NumericalError",
     "Problem",
     "Processes",
     "RayCluster",
+    "Request",
     "Result",
     "Schedule",
     "Serial",
     "Setting",
+    "Status",
     "SurepathError",
     "System",
     "Tabular",
+    "Verification",
     "as_system",
     "check_features",
     "check_system",
@@ -60,6 +67,7 @@ __all__ = [
     "load",
     "make",
     "problems",
+    "verify",
 ]
 
 _LATER = {

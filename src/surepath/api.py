@@ -9,7 +9,7 @@ from surepath.journal.database import Journal
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
-from surepath.run.choice import executor_of
+from surepath.run.choose_executor import executor_of
 from surepath.run.driver import drive
 from surepath.run.executors import Executor
 from surepath.run.progress import Progress

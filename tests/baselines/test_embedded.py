@@ -22,7 +22,7 @@ from surepath.readings.trie import Node
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.system import Actions, FloatArray, Request, RewardMoments, Summary, steps_of
-from surepath.theory.counts import expansion_bound
+from surepath.theory.expansion_bounds import expansion_bound
 from surepath.theory.setting import Setting
 
 SEEDS = range(20)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import surepath
 from surepath.builtin_problems import Problem
-from surepath.inference.widths import Calibrated
+from surepath.inference.guarantee_widths import Calibrated
 
 DELTA = 0.1
 INSTANCES = 60

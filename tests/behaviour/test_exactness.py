@@ -12,7 +12,7 @@ import surepath
 from surepath.builtin_problems import Problem
 from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.readings.ridge import Ridge
 from surepath.run.driver import drive

@@ -20,7 +20,7 @@ from surepath.bench.harness.statistics import exponent
 from surepath.bench.suites.adaptive import Scale
 from surepath.features.kernels import Bag, mean_gram_row
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.theory.schedule import bounds, tight
 

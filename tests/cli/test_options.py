@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from surepath.cli import app
 from surepath.cli.options import future_of, parameters_of, schedule_of
 from surepath.errors import InputError
-from surepath.inference.widths import GUARANTEES
+from surepath.inference.guarantee_widths import GUARANTEES
 from surepath.prepare.call import ADAPTIVE
 from surepath.theory.schedule import SCHEDULES, Schedule
 

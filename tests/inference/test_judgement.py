@@ -13,11 +13,11 @@ import pytest
 import surepath
 from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
+from surepath.inference.guarantee_widths import Calibrated, Proved, widths_of
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
-from surepath.inference.widths import Calibrated, Proved, widths_of
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import Actions, RewardMoments
 

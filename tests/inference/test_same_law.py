@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 
 from surepath.inference.same_law import Symbols, Vectors, symbol_samples, vector_samples
 from surepath.inference.tuning import TUNING
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 
 SEEDS = st.integers(0, 2**32 - 1)
 COUNTS = st.lists(st.integers(0, 500), min_size=3, max_size=3)

@@ -19,7 +19,7 @@ from surepath.errors import InputError
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.tuning import TUNING
 from surepath.learners.adaptive import Adaptive
-from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
 from surepath.prepare.task import plan_task

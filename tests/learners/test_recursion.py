@@ -16,7 +16,7 @@ from answering import ONCE, Machine, Noise, asked, finish, plan
 from surepath.features import Linear
 from surepath.learners.recursion import Learner
 from surepath.system import Actions
-from surepath.theory.counts import expansion_bound, feature_batches, reward_batches
+from surepath.theory.expansion_bounds import expansion_bound, feature_batches, reward_batches
 from surepath.theory.schedule import Schedule
 from surepath.theory.setting import Setting
 

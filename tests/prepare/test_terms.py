@@ -12,7 +12,7 @@ import surepath
 from machines import Raw
 from surepath.errors import InputError
 from surepath.inference.terms import Terms
-from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assumptions import setting
 from surepath.errors import InputError
-from surepath.theory.counts import (
+from surepath.theory.expansion_bounds import (
     expansion_bound,
     feature_batches,
     latent_expansion_bound,

@@ -13,7 +13,7 @@ from surepath.cli.options import AsJson, Parameters, parameters_of
 from surepath.cli.output import console
 from surepath.errors import InputError
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.theory.floor import Floor
 from surepath.theory.schedule import SCHEDULES, Schedule

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from surepath.errors import InputError
-from surepath.inference.widths import GUARANTEES
+from surepath.inference.guarantee_widths import GUARANTEES
 from surepath.prepare.call import ADAPTIVE, Future
 from surepath.theory.schedule import SCHEDULES, Schedule
 

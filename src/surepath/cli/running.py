@@ -41,7 +41,7 @@ from surepath.journal.identity import call_of
 from surepath.prepare.call import Call
 from surepath.prepare.systems import system_again, system_named
 from surepath.results.result import Result
-from surepath.run.choice import executor_of
+from surepath.run.choose_executor import executor_of
 
 
 def learn_command(

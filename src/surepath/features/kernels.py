@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from surepath.errors import InputError
 from surepath.system import Counts, FloatArray, Moments, Sample
-from surepath.theory.kernel import Kernel, gram, points
+from surepath.theory.kernel_matrix import Kernel, gram, points
 from surepath.validate import whole
 
 BLOCK = 2**16

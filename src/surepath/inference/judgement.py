@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from surepath.inference.consistency import Conflict, conflict
+from surepath.inference.guarantee_widths import Guarantee, widths_of
 from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
 from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values, estimate, missing
-from surepath.inference.widths import Guarantee, widths_of
 from surepath.readings.trie import Node
 from surepath.system import Actions
 

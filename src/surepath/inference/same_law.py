@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from surepath.inference.tuning import TUNING
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.system import FloatArray
 
 CERTAIN = 1e9

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.same_law import Comparison, Symbols, Vectors, symbol_samples, vector_samples
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
 from surepath.system import Actions, FloatArray, IntArray
 

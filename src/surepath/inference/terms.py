@@ -13,7 +13,7 @@ from surepath.system import FloatArray
 @dataclass(frozen=True, slots=True)
 class Terms:
     shape: Shape
-    guarantee: str  # a name of `surepath.inference.widths.GUARANTEES`
+    guarantee: str  # a name of `surepath.inference.guarantee_widths.GUARANTEES`
     delta: float
     gap: float | None  # least loss of a suboptimal plan, where it is known
     resolution: float  # otherwise: plans closer than this count as equal

@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from surepath.features import Features
+from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.paths import Challenger, reach
@@ -26,12 +27,11 @@ from surepath.inference.states import Automaton
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
-from surepath.inference.widths import widths_of
 from surepath.learners.base import Answer, Asking
 from surepath.learners.next_readings import cover, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
-from surepath.results.adaptive import levels
+from surepath.results.adaptive_claim import levels
 from surepath.system import Actions, Episodes, Request
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
-from surepath.inference.widths import known_guarantee
+from surepath.inference.guarantee_widths import known_guarantee
 from surepath.journal.identity import configuration
 from surepath.prepare.systems import system_of
 from surepath.system import System

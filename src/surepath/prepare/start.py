@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun, check_told_enough
+from surepath.prepare.fixed_run import FixedRun, check_told_enough
 from surepath.prepare.task import plan_task
 from surepath.run.runner import Runner
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from surepath.errors import InputError
 from surepath.features import Features, OneHot
+from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
-from surepath.inference.widths import widths_of
 from surepath.prepare.call import Call
+from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
-from surepath.prepare.sizes import size_of
 from surepath.readings.embedding import KernelMap
 from surepath.system import Declared, System
 

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 from surepath.errors import InputError
 from surepath.features import Features
 from surepath.features.kernels import Bag, mean_gram_row
+from surepath.readings.digests import Average, Cloud, Digest
 from surepath.readings.ridge import DualRidge, Regression, Ridge
 from surepath.readings.trie import Node
 from surepath.system import Counts, Episodes, FloatArray, Moments, Readings, Sample
-from surepath.theory.kernel import Kernel
+from surepath.theory.kernel_matrix import Kernel
 from surepath.theory.setting import Windows
 from surepath.validate import whole
 
@@ -41,47 +42,6 @@ PRIMAL_LIMIT = 2000
 
 COVARIANCE_LIMIT = 64
 """Features of more dimensions have only the variance of each of them recorded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """The mean feature of some observations, kept as their sum: pooling adds exactly."""
-
-    count: int
-    total: FloatArray  # [d]
-
-    @classmethod
-    def of(cls, count: int, mean: FloatArray) -> Average:
-        return cls(count, count * mean)
-
-    @property
-    def value(self) -> FloatArray:
-        return self.total / self.count
-
-    def merge(self, other: Average) -> Average:
-        return Average(self.count + other.count, self.total + other.total)
-
-
-@dataclass(frozen=True, slots=True)
-class Cloud:
-    """Features by their number, sum and second moments: the mean, and the noise around it."""
-
-    count: int
-    total: FloatArray  # [d]
-    squares: FloatArray  # sum of f f' [d, d], or its diagonal [d] where it would be too large
-
-    @property
-    def value(self) -> FloatArray:
-        return self.total / self.count
-
-    def merge(self, other: Cloud) -> Cloud:
-        return Cloud(
-            self.count + other.count, self.total + other.total, self.squares + other.squares
-        )
-
-
-Digest: TypeAlias = Average | Cloud | Bag
-"""What the observations of a node come down to."""
 
 
 @dataclass(frozen=True, slots=True)

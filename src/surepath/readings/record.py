@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surepath.errors import InputError
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
 from surepath.system import FloatArray
 

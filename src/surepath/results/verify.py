@@ -17,9 +17,9 @@ from surepath.inference.terms import Terms
 from surepath.journal.database import Journal, is_journal
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node
-from surepath.results.adaptive import conclude, interval, nothing_told_apart
+from surepath.results.adaptive_claim import conclude, interval, nothing_told_apart
 from surepath.results.certificate import Certificate
-from surepath.results.recount import reread
+from surepath.results.repooled import recount
 from surepath.results.result import Result, load, restored
 from surepath.system import FloatArray
 from surepath.validate import between
@@ -56,7 +56,7 @@ def verify(path: str | Path) -> Verification:
             )
         result = restored(said)
         found = _verified(result, path)
-        differences = found.differences + reread(journal, result)
+        differences = found.differences + recount(journal, result)
     return replace(found, agrees=not differences, differences=differences)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from surepath.errors import InputError
 from surepath.system import FloatArray
-from surepath.theory.kernel import Kernel, gram, points
+from surepath.theory.kernel_matrix import Kernel, gram, points
 from surepath.validate import between, whole
 
 Line: TypeAlias = tuple[float, float]

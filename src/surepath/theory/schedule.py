@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from surepath.errors import InputError
-from surepath.theory.counts import (
+from surepath.theory.expansion_bounds import (
     expansion_bound,
     feature_batches,
     latent_expansion_bound,

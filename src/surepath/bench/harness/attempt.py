@@ -14,7 +14,7 @@ from surepath.bench.harness.arena import Arena, Stage, arena_of
 from surepath.bench.harness.rivals import RIVALS, Settings
 from surepath.errors import InputError
 from surepath.learners.base import Asking
-from surepath.prepare.adaptive import AdaptiveRun
+from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.run.driver import drive
 from surepath.system import Actions
 

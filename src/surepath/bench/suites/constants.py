@@ -18,11 +18,11 @@ from surepath.builtin_problems.tabular import tabular
 from surepath.features import OneHot
 from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
-from surepath.theory.counts import expansion_bound
+from surepath.theory.expansion_bounds import expansion_bound
 from surepath.theory.schedule import Rule, Schedule, bounds, paper, tight
 from surepath.theory.setting import Setting
 

@@ -18,13 +18,13 @@ from surepath.bench.harness.runs import Crew
 from surepath.bench.harness.statistics import exponent
 from surepath.builtin_problems.continuous import continuous
 from surepath.prepare.call import Call
-from surepath.prepare.fixed import FixedRun
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.prepare.task import plan_task
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.theory.gain import gain_bound, information_gain
-from surepath.theory.kernel import Kernel
+from surepath.theory.kernel_matrix import Kernel
 from surepath.theory.schedule import Schedule
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)

@@ -27,7 +27,7 @@ from surepath.features.kernels import (
     pick_landmarks,
 )
 from surepath.system import FloatArray
-from surepath.theory.kernel import Kernel
+from surepath.theory.kernel_matrix import Kernel
 
 COUNTS = ((20, 100), (50, 300), (100, 1000), (200, 2000))
 """Stored nodes, and readings of each."""

@@ -20,11 +20,11 @@ from surepath.bench.harness import ppo
 from surepath.bench.harness.arena import Stage, lock, numbered
 from surepath.bench.harness.attempt import OURS, Trace, Trial, attempt
 from surepath.bench.harness.report import Cell, Figure, Finding, Line, Section, number
+from surepath.bench.harness.rival_tuning import tune
 from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
 from surepath.bench.harness.runs import DELTA, Crew, Instance, Part, grouped
 from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.harness.success import checkpoints, ratio_interval, steps_to, success
-from surepath.bench.harness.tuning import tune
 from surepath.bench.harness.worlds import Case
 from surepath.bench.suites.floor import floor_of
 from surepath.builtin_problems.finite import FiniteProblem

@@ -18,11 +18,11 @@ from typing import TypeAlias
 from surepath.bench.harness.arena import lock
 from surepath.bench.harness.attempt import OURS, Trial, attempt
 from surepath.bench.harness.report import Cell, Finding, Section, number
+from surepath.bench.harness.rival_tuning import tune
 from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
 from surepath.bench.harness.runs import Crew, Instance, Part, grouped
 from surepath.bench.harness.statistics import exponent
 from surepath.bench.harness.success import steps_to
-from surepath.bench.harness.tuning import tune
 
 CAP, POWER = 20_000, 2.0
 """Steps allowed at the first size of a sweep, and the power of the size that later caps grow by."""

@@ -16,7 +16,7 @@ from surepath.results.result import Result
 from surepath.system import Counts, FloatArray
 
 
-def reread(journal: Journal, result: Result) -> tuple[str, ...]:
+def recount(journal: Journal, result: Result) -> tuple[str, ...]:
     """Where the episodes of the journal say something else than the readings of the result.
 
     Numbers and rewards of every prefix are counted again; symbols too, where the features are

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surepath.bench.harness import tuning
+from surepath.bench.harness import rival_tuning as tuning
 from surepath.bench.harness.attempt import Trace, Trial
 from surepath.bench.harness.rivals import Settings
 from surepath.bench.harness.runs import Crew

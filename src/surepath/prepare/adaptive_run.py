@@ -12,7 +12,7 @@ from surepath.learners.adaptive import Adaptive
 from surepath.prepare.task import Task
 from surepath.prepare.terms import landmark_features, terms_of
 from surepath.readings.record import record_of
-from surepath.results.adaptive import conclude, interval
+from surepath.results.adaptive_claim import conclude, interval
 from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises

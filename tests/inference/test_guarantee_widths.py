@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from machines import random_machine
+from surepath.inference.guarantee_widths import Calibrated, Proved
 from surepath.inference.states import UNKNOWN, Automaton, Layer
-from surepath.inference.widths import Calibrated, Proved
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 

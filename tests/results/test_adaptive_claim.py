@@ -16,7 +16,7 @@ from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.readings.trie import Node
-from surepath.results.adaptive import conclude, interval, levels, more_episodes
+from surepath.results.adaptive_claim import conclude, interval, levels, more_episodes
 from surepath.results.assumptions import of_adaptive
 from surepath.results.certificate import Status
 

@@ -35,7 +35,7 @@ from surepath.inference.paths import Spreads
 from surepath.inference.states import Automaton, Layer
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
-from surepath.readings.embedding import Cloud
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import FloatArray
 from surepath.validate import nearest

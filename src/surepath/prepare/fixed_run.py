@@ -11,13 +11,13 @@ from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import InputError
 from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
+from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
-from surepath.prepare.sizes import size_of
 from surepath.prepare.task import Task
 from surepath.readings.embedding import KernelMap, embed
 from surepath.results.assumptions import Sources, of_fixed
 from surepath.results.certificate import Certificate, Status
-from surepath.results.fixed import certify, interval, nothing_tried, uncertified
+from surepath.results.fixed_claim import certify, interval, nothing_tried, uncertified
 from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises

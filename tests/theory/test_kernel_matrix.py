@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF
 
 from surepath.errors import InputError
-from surepath.theory.kernel import gram, points
+from surepath.theory.kernel_matrix import gram, points
 
 
 def test_values_are_those_of_the_kernel() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from surepath.results.assumptions import Sources
 from surepath.results.certificate import Certificate, Level
-from surepath.results.fixed import certify
+from surepath.results.fixed_claim import certify
 from surepath.results.usage import Usage
 from surepath.theory.schedule import Schedule, bounds, failure_bound, paper, tight
 from surepath.theory.setting import Setting

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from surepath.errors import InputError, MissingExtraError
-from surepath.run import choice
-from surepath.run.choice import executor_of
+from surepath.run import choose_executor as choice
+from surepath.run.choose_executor import executor_of
 from surepath.run.executors import Executor, Serial
 from surepath.run.processes import Processes
 
