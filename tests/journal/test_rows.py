@@ -65,7 +65,7 @@ def test_arrays_of_every_type_and_shape_come_back(dtype: str, shape: tuple[int, 
     ),
     actions=st.lists(st.integers(0, 9), max_size=4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_arrays_round_trip(observations: Any, actions: list[int]) -> None:
     shape = (len(observations), len(actions))
     rewards = np.linspace(0, 1, shape[0] * shape[1]).reshape(shape)

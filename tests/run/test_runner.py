@@ -5,9 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import random
 import re
-import time
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surepath
+from clocks import Clock
 from flaky import Content, Faulty, Gauge, Walk, breaks, content
 from places import ROOT
 from surepath.errors import EpisodeError, InputError, JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Row
+from surepath.journal.rows import Fault, Row
 from surepath.results.verify import verify
-from surepath.run import executors, runner
+from surepath.run import executors, runner, work
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.runner import Runner, _missing
@@ -47,7 +47,7 @@ def numbered(first: int, count: int) -> Episodes:
 
 
 @given(cuts=st.sets(st.integers(1, 39)), kept=st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_recorded_and_missing_parts_are_the_whole(cuts: set[int], kept: Any) -> None:
     unit = Unit(request(40), 0, 0, 0, 40, 0, single=True)
     edges = [0, *sorted(cuts), 40]
@@ -248,7 +248,10 @@ def recorded(path: Path) -> Content:
 
 
 def killed_and_resumed(path: Path, rng: random.Random, workers: int = 0) -> int:
-    """Start and kill the run until it ends by itself; the number of kills."""
+    """Start and kill the run some times, then let it end by itself; the number of kills.
+
+    The moments are drawn, and wherever a kill finds the run, the end has to be the same.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["surepath"])
     known: Content = {}
@@ -256,7 +259,7 @@ def killed_and_resumed(path: Path, rng: random.Random, workers: int = 0) -> int:
     while True:
         process = context.Process(target=learn_slowly, args=(path, workers))
         process.start()
-        process.join(rng.uniform(0.05, 0.5) + 2 * bool(workers) if kills < 6 else 60)
+        process.join(rng.uniform(0.05, 0.5) + 2 * bool(workers) if kills < 6 else None)
         process.kill()
         process.join()
         found = recorded(path)
@@ -293,11 +296,12 @@ def test_killed_runs_end_as_if_they_never_had_been(
     alone: tuple[Path, surepath.Result], tmp_path: Path
 ) -> None:
     kills = 0
-    for run in range(6):
+    for run in count():
         path = tmp_path / f"{run}.db"
         kills += killed_and_resumed(path, random.Random(run))
         check_as_if_never_killed(path, *alone)
-    assert kills >= 6
+        if run >= 5 and kills >= 6:  # on a fast machine some runs end before they are killed
+            break
 
 
 @pytest.mark.slow
@@ -305,11 +309,12 @@ def test_a_hundred_killed_runs_end_as_if_they_never_had_been(
     alone: tuple[Path, surepath.Result], tmp_path: Path
 ) -> None:
     kills = 0
-    for run in range(100):
+    for run in count():
         path = tmp_path / f"{run}.db"
         kills += killed_and_resumed(path, random.Random(1000 + run), workers=2 * (run % 10 == 9))
         check_as_if_never_killed(path, *alone)
-    assert kills >= 100
+        if run >= 99 and kills >= 100:
+            break
 
 
 def test_resuming_adds_up_whatever_the_executor(
@@ -351,19 +356,29 @@ def test_a_run_that_was_interrupted_goes_on(
 def test_rows_are_written_while_a_batch_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "FLUSH_SECONDS", 0.02)
-    monkeypatch.setattr(executors, "SLICE", 0.01)
-    written = list[float]()
+    """By a clock of its own: an episode takes 1/8 s."""
+    clock = Clock()
+    for module in (runner, work):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(runner, "FLUSH_SECONDS", 0.5)
+    monkeypatch.setattr(executors, "SLICE", 0.25)
+    written = list[list[int]]()
+
+    class Timed(Walk):
+        def play(self, actions: Actions, seed: int) -> Play:
+            clock.sleep(0.125)
+            return super().play(actions, seed)
 
     class Watched(Journal):
-        def add(self, *rows: Any) -> None:
-            written.append(time.monotonic())
-            super().add(*rows)
+        def add(self, rows: Sequence[Row], faults: Sequence[Fault] = ()) -> None:
+            written.append([row.readings.count for row in rows])
+            super().add(rows, faults)
 
     with Watched(tmp_path / "a.db", CONFIGURATION) as journal:
-        Runner(Walk(pause=0.002), 0, journal=journal).run(0, [request(60)], summary=False)
-        assert journal.count() == (60, 0)
-    assert len(written) >= 3
+        Runner(Timed(), 0, journal=journal).run(0, [request(62)], summary=False)
+        assert journal.count() == (62, 0)
+    # Three episodes are reported together after 3/8 s, and two reports are written together.
+    assert written == [[3, 3]] * 10 + [[2]]
 
 
 def test_the_examples_of_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

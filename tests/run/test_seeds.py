@@ -17,7 +17,7 @@ from surepath.run.seeds import PILOT, RANKS, SAME_NOISE
 from surepath.run.work import Unit
 from surepath.system import Request
 
-SETTINGS = settings(max_examples=50, deadline=None)
+SETTINGS = settings(max_examples=50)
 
 
 def unit(count: int, batch: int = 0, index: int = 0, *, seed: int = 0, attempt: int = 0) -> Unit:

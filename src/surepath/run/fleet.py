@@ -120,7 +120,7 @@ class Fleet(ABC):
         """Start a worker that builds the system from the payload; does not wait until it has."""
 
     @abstractmethod
-    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         """Wait until some of the workers have a report or have died; none when the time is up."""
 
     def __enter__(self) -> Self:
@@ -209,7 +209,7 @@ class Fleet(ABC):
         """Those workers that have a report or have died, after so many seconds at most."""
         awaited = [*busy, *self._starting]
         if awaited:
-            return self._answering(awaited, seconds)
+            return self._ready(awaited, seconds)
         time.sleep(seconds)  # every unit that is left has failed, and waits for its next attempt
         return ()
 

@@ -27,7 +27,7 @@ class Processes(Fleet):
     def _start(self, payload: bytes) -> Worker:
         return _Process(payload)
 
-    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         by_pipe = {cast(_Process, worker).pipe: worker for worker in workers}
         timeout = None if seconds == float("inf") else seconds
         ready = connection.wait(list(by_pipe), timeout)

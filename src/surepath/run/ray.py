@@ -50,7 +50,7 @@ class RayCluster(Fleet):
     def _start(self, payload: bytes) -> Worker:
         return _RayWorker(self._ray, self._actor.remote(payload))
 
-    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         by_answer = {cast(_RayWorker, worker).answer: worker for worker in workers}
         timeout = None if seconds == float("inf") else seconds
         ready, _ = self._ray.wait(list(by_answer), num_returns=1, timeout=timeout)

@@ -1,0 +1,81 @@
+"""A Ray cluster finds what one process finds; workers that are lost are replaced."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import surepath
+from flaky import Faulty, Walk, content, hangs, kills_its_worker
+from surepath.errors import MissingExtraError
+from surepath.run import fleet
+from surepath.run.ray import RayCluster
+from workers import check_same, numbers, unit
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_AUTH_MODE", "disabled")
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        with RayCluster(4, cpus=0.1) as cluster:
+            yield cluster
+        assert not ray.is_initialized()
+
+
+def test_a_ray_cluster_finds_the_same(cluster: RayCluster, tmp_path: Path) -> None:
+    began = cluster._ray.get_runtime_context().get_job_id()
+    check_same(cluster, tmp_path)
+    assert cluster._ray.get_runtime_context().get_job_id() == began  # one cluster for all of it
+
+
+def test_a_killed_ray_worker_is_replaced_and_changes_nothing(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    alone = surepath.learn(Walk(), journal=tmp_path / "alone.db")
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    system = Faulty(fault=kills_its_worker, share=150, folder=folder)
+    with RayCluster(2, cpus=0.1) as two:  # of the cluster that is there
+        result = surepath.learn(system, workers=two, journal=tmp_path / "a.db")
+    assert cluster._ray.is_initialized()  # it belongs to the one who began it
+    assert result.usage.replaced == len(list(folder.iterdir())) > 0
+    assert result.certificate.to_dict() == alone.certificate.to_dict()
+    assert (result.actions, result.record) == (alone.actions, alone.record)
+    assert content(tmp_path / "a.db") == content(tmp_path / "alone.db")
+
+
+def test_a_ray_worker_that_hangs_is_replaced(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def monotonic() -> float:
+        """Time passes when the worker hangs, and only then."""
+        return 10.0 * len(list(tmp_path.iterdir()))
+
+    monkeypatch.setattr(fleet, "time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
+    with RayCluster(1, cpus=0.1, time_limit=0.3, pause=0.0) as one:
+        reports = list(one.run(Faulty(fault=hangs, share=8, folder=tmp_path), [unit(10)]))
+    failed = [failure for report in reports for failure in report.failed]
+    assert len(failed) == one.replaced == len(list(tmp_path.iterdir())) > 0
+    assert {failure.error for failure in failed} == {"it took longer than 0.3 s"}
+    assert sorted(numbers(reports)) == [(0, i) for i in range(10)]
+
+
+def test_more_ray_workers_than_there_is_room_for_do_not_block(cluster: RayCluster) -> None:
+    room = int(cluster._ray.cluster_resources()["CPU"])
+    crowd = RayCluster(room + 2, cpus=0.6)
+    assert sorted(numbers(list(crowd.run(Walk(), [unit(9)])))) == [(0, i) for i in range(9)]
+    crowd.close()
+
+
+def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"surepath\[ray\]"):
+        surepath.learn(Walk(), workers="ray")
