@@ -18,6 +18,16 @@ from surepath.run.ray import RayCluster
 from workers import check_same, numbers, unit
 
 
+def begun() -> RayCluster:
+    """A cluster of this machine; on a busy one, Ray may give up before its own processes run."""
+    while True:
+        try:
+            return RayCluster(4, cpus=0.1)
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
     ray = pytest.importorskip("ray")
@@ -25,7 +35,7 @@ def cluster() -> Iterator[RayCluster]:
         environment.setenv("RAY_AUTH_MODE", "disabled")
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
         environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        with RayCluster(4, cpus=0.1) as cluster:
+        with begun() as cluster:
             yield cluster
         assert not ray.is_initialized()
 
