@@ -341,7 +341,7 @@ def test_a_text_that_is_not_json_is_damage(sound: Path, tmp_path: Path) -> None:
 
 
 def write_asset(path: Path) -> None:
-    """How the sample was made: `python -c "import test_journal as t; t.write_asset(t.ASSET)"`."""
+    """How the sample was made: `python -c "import test_database as t; t.write_asset(t.ASSET)"`."""
     path.unlink(missing_ok=True)
     surepath.learn(
         surepath.make("tabular", horizon=3, states=3, observations=4, seed=1), journal=path

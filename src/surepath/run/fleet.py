@@ -85,7 +85,7 @@ class _Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _Assignment:
     """What a worker is busy with."""
 
     unit: Unit
@@ -141,7 +141,7 @@ class Fleet(ABC):
     def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
         self._hire(system)
         queue = _Queue(deque(units))
-        busy: dict[Worker, _Task] = {}
+        busy: dict[Worker, _Assignment] = {}
         try:
             while queue or busy:
                 queue.wake()
@@ -194,7 +194,7 @@ class Fleet(ABC):
         else:
             self._stillborn = 0
 
-    def _hand_out(self, queue: _Queue, busy: dict[Worker, _Task]) -> None:
+    def _hand_out(self, queue: _Queue, busy: dict[Worker, _Assignment]) -> None:
         """Give units to the workers that have none."""
         most = 1 if self.time_limit is not None else LARGEST_UNIT
         for worker in [w for w in self._workers if w not in busy and w not in self._starting]:
@@ -202,10 +202,10 @@ class Fleet(ABC):
                 return
             unit = queue.take(self.size, most)
             limit = math.inf if self.time_limit is None else self.time_limit * unit.count
-            busy[worker] = _Task(unit, time.monotonic() + limit)
+            busy[worker] = _Assignment(unit, time.monotonic() + limit)
             worker.send(unit)
 
-    def _listen(self, busy: dict[Worker, _Task], seconds: float) -> Sequence[Worker]:
+    def _listen(self, busy: dict[Worker, _Assignment], seconds: float) -> Sequence[Worker]:
         """Those workers that have a report or have died, after so many seconds at most."""
         awaited = [*busy, *self._starting]
         if awaited:
@@ -213,15 +213,15 @@ class Fleet(ABC):
         time.sleep(seconds)  # every unit that is left has failed, and waits for its next attempt
         return ()
 
-    def _patience(self, queue: _Queue, busy: dict[Worker, _Task]) -> float:
+    def _patience(self, queue: _Queue, busy: dict[Worker, _Assignment]) -> float:
         """Seconds until something has to be done even if no worker answers."""
-        moments = [task.deadline for task in busy.values()]
+        moments = [given.deadline for given in busy.values()]
         if queue.later and len(busy) + len(self._starting) < len(self._workers):
             moments.append(queue.later[0][0])
         return max(0.0, min(moments, default=math.inf) - time.monotonic())
 
     def _hear(
-        self, answering: Sequence[Worker], queue: _Queue, busy: dict[Worker, _Task]
+        self, answering: Sequence[Worker], queue: _Queue, busy: dict[Worker, _Assignment]
     ) -> Iterator[UnitReport]:
         """The reports of these workers; the unit of one that has died is handed out again."""
         for worker in answering:
@@ -249,10 +249,10 @@ class Fleet(ABC):
             ) from death
         return replace(unit, deaths=unit.deaths + 1)
 
-    def _end_late(self, busy: dict[Worker, _Task]) -> Iterator[UnitReport]:
+    def _end_late(self, busy: dict[Worker, _Assignment]) -> Iterator[UnitReport]:
         """Replace the workers whose time is up; their episodes have failed."""
         now = time.monotonic()
-        for worker in [worker for worker, task in busy.items() if task.deadline <= now]:
+        for worker in [worker for worker, given in busy.items() if given.deadline <= now]:
             unit = busy.pop(worker).unit
             self._replace(worker)
             late = f"it took longer than {self.time_limit:g} s"
