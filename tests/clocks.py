@@ -42,10 +42,10 @@ class PatientProcesses(Processes):
         self._hung, self._clock = hung, Clock()
         monkeypatch.setattr(fleet, "time", self._clock)
 
-    def _answering(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
+    def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         while True:
             stuck = len(list(self._hung.iterdir())) - self.replaced == len(workers)
-            if ready := super()._answering(workers, 0.05):
+            if ready := super()._ready(workers, 0.05):
                 return ready
             if stuck:
                 self._clock.sleep(seconds)

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from surepath.errors import InputError, JournalError
-from surepath.journal.database import Journal, Row
+from surepath.journal.database import Journal
+from surepath.journal.rows import Row
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
