@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,20 @@ def test_nothing_reads_the_words_of_a_certificate() -> None:
         )
     ]
     assert compared == []
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    """A folder of the same name would, as soon as somebody imports it: import all there is."""
+    code = (
+        "import pkgutil, surepath\n"
+        "before = {name: getattr(surepath, name) for name in surepath.__all__}\n"
+        "for module in pkgutil.walk_packages(surepath.__path__, 'surepath.'):\n"
+        "    if '__main__' not in module.name:\n"
+        "        __import__(module.name)\n"
+        "print([n for n in surepath.__all__ if getattr(surepath, n) is not before[n]])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout == "[]\n"
 
 
 # ---------------------------------------------------------------- adding from outside

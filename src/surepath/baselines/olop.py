@@ -143,6 +143,7 @@ def kl_upper(mean: float, level: float) -> float:
 
 _MOST_STEPS = 50
 _PRECISION = 1e-12
+"""Newton's method for an upper confidence bound: steps at most, and the step that is none."""
 
 
 def _threshold(episodes: int, kl: bool, constant: float | None) -> float:

@@ -19,6 +19,7 @@ from surepath.errors import InputError
 from surepath.validate import between, whole
 
 TRIES = 2000
+"""Random machines that are drawn in search of one that needs exactly the future asked for."""
 
 
 def overcomplete(

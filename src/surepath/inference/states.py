@@ -28,6 +28,7 @@ Edge: TypeAlias = tuple[int, int]
 """A state of a level and an action."""
 
 UNKNOWN = -1
+"""In place of a state: where an edge leads that nobody has taken."""
 
 SEVERAL = 2**20
 """Numbers that are compared at a time."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from surepath.errors import InputError
 from surepath.features import NAMES
+from surepath.system import Declared
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
@@ -62,7 +63,7 @@ def identity_of(system: object) -> Any:
     Otherwise its type, its sizes, its public attributes that are numbers or texts, and a digest of
     all arrays inside it.
     """
-    said = getattr(system, "identity", None)
+    said = Declared(system).identity
     if said is not None:
         return said
     state = hashlib.blake2b(digest_size=8)

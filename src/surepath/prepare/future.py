@@ -26,8 +26,13 @@ PREFIXES = 24
 """Prefixes of a level whose embeddings are compared; all where there are fewer."""
 
 LONGEST = 5
+"""Observations ahead that are tried at most: what a window costs grows like actions^future."""
+
 GROUPS = 8
+"""Independent estimates of each embedding; their spread is the noise that a rank has to exceed."""
+
 STANDARD_ERRORS = 3.0
+"""Singular values of more than so many standard errors of the noise count as signal."""
 
 
 @dataclass(slots=True)

@@ -43,6 +43,7 @@ from surepath.system import Actions, FloatArray
 from surepath.validate import whole
 
 COHERENCE = 0.25
+"""Largest inner product of two actions' vectors that the construction allows."""
 
 MOST_JUNCTIONS = 2**15
 """Nodes over which the exact gap is taken."""

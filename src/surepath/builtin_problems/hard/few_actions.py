@@ -62,6 +62,7 @@ FEE = 5 / 16
 """q: what a failed guess costs, in units of the stakes; the proof needs at least 1/4."""
 
 DEGREE = 4
+"""Of the polynomial in the secret's bits that V* is: features are all products of so many bits."""
 
 MOST_BITS = 12
 """The exact gap is taken over all 2^p guesses."""
