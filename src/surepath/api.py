@@ -42,20 +42,23 @@ def learn(
     horizon: defaults to env's, where it has one; may be shorter.
     features: "auto", "onehot", "linear", "rbf", "matern", a scikit-learn transformer or
     Gaussian-process kernel, or a function from observations [n, ...] to features [n, d].
-    future: how many observations one embedding looks ahead, or "auto" to let ranks decide.
+    future: how many observations one embedding looks ahead; "auto" looks further as long as that
+    tells more states apart in a pilot (raises the rank of the embeddings).
     schedule: "adaptive" needs to know nothing: it reads where the answer depends on it and stops
     when it is settled. "tight" and "paper" are fixed in advance and proved; they need gap and norm,
     which a built-in problem knows of itself. Or a `Schedule` of your own.
     guarantee: of the adaptive schedule. "calibrated" uses estimated variances and is validated, not
     proved; "proved" holds for every system that satisfies the assumptions with the given norm.
+    delta: most probability with which a certified plan may be wrong.
     gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
-    reward_range: the smallest and the largest reward that can be paid.
+    reward_range: the smallest and the largest reward that can be paid; a problem has its own.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     journal: a file that records every episode before it is used. An existing one is continued: the
     run goes on where it was stopped or killed, and ends as if it never had been.
     workers: so many processes, "ray" for a Ray cluster, or an executor (`surepath.Serial`,
     `surepath.Processes`, `surepath.RayCluster`) with time limit and retries of your own. What is
     found does not depend on it.
+    seed: of all randomness; the same seed gives the same run. progress: show it while it goes on.
     """
     call = Call.of(
         env,

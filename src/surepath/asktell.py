@@ -58,7 +58,8 @@ class AskTell:
     """A run of the adaptive schedule whose episodes come from outside.
 
     `journal` records what is told before it is used; with an existing one the run goes on where it
-    stopped.
+    stopped. Whatever needs episodes before the first `ask` is refused: future="auto", and features
+    that are fitted on a pilot.
     """
 
     def __init__(

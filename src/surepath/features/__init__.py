@@ -26,5 +26,5 @@ __all__ = [
     "checked_rows",
 ]
 
-# Journals know features of a user's own by this name.
+# Journals write this name for features of a user's own: it must not follow the file when it moves.
 Custom.__module__ = __name__

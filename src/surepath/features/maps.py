@@ -17,7 +17,7 @@ FeatureFunction: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 
 
 NAMES = ("auto", "onehot", "linear", "rbf", "matern")
-"""Features that can be had by name."""
+"""Features by name; "auto" comes first and stands for one of the others."""
 
 
 class Features(Protocol):

@@ -1,9 +1,8 @@
-"""Do prefixes that look the same go on the same? If not, what was looked at is not enough.
+"""Do prefixes that look the same pay the same? If not, what was looked at is not enough.
 
-The nodes of a state were put together because they look alike. If they are one hidden state, then
-the same action gives the same rewards and leads to places that look alike again. Where it does not,
-different states look alike: features cannot tell them apart, or one observation is too short a
-future.
+The nodes of a state were put together because they look alike. If they are one hidden state, the
+same action pays the same at each of them. Where it does not, different states look alike: features
+cannot tell them apart, or the future is too short. Only rewards are compared here.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Conflict:
     prefix: Actions  # the state's prefix and an action
     own: Tally  # its rewards
     rest: Tally  # those of the same action elsewhere in the state
-    short: tuple[tuple[Actions, int], ...]  # what was read too little to sort it right, how often
+    short: tuple[tuple[Actions, int], ...]  # sequences (and readings so far) to read more first
 
     @property
     def final(self) -> bool:
@@ -48,7 +47,11 @@ class Conflict:
 def conflict(
     machine: Automaton, reward_range: tuple[float, float], future: int = 1
 ) -> Conflict | None:
-    """The worst one, if any cannot be chance."""
+    """The prefix that most clearly pays differently from the rest of its state, if any does.
+
+    One that was read too little (`final` is False) is returned on mere suspicion, so that it is
+    read more often. One that was read enough is returned only where chance cannot explain it.
+    """
     pairs = [
         (nodes, node, rest)
         for layer in machine.layers
@@ -130,5 +133,5 @@ def _score(one: Tally, other: Tally, reward_range: tuple[float, float]) -> float
 
 
 def _share(mean: float) -> float:
-    """Free of rounding beyond its ends."""
+    """The mean, clipped to [0, 1]: rounding may carry it a little outside."""
     return min(max(mean, 0.0), 1.0)

@@ -1,5 +1,7 @@
-"""How wide an interval is: the only thing in which the two guarantees of the adaptive schedule
-differ.
+"""The guarantees of the adaptive schedule: all in which they differ stands here.
+
+That is how wide an interval is, whether the nodes of a state are pooled, and how sure it must be
+which state an edge leads to. The engine around them is the same.
 
 Both give every edge of the machine a *spread*; the spreads of the edges in which two paths differ
 add up, and `width` turns the sum into a half-width of the difference between the paths' values.
@@ -94,9 +96,9 @@ class Calibrated:
         if not math.isfinite(span):
             known = 2 * self.strength * self.reward_noise**2
             return [known / np.maximum(layer.count, 1) for layer in machine.layers]
-        # Few equal rewards do not make a certain mean: n zeros are as likely as not for a mean of
-        # up to strength * span / n. Two paths differ in up to 2 H edges, and what they have of this
-        # together is no more than that of one, so each has its share in squares.
+        # Few equal rewards do not make a certain mean: with a mean of strength * span / n, n zeros
+        # still come with probability about exp(-strength). The square of that mean is shared among
+        # the H edges of a path, so that a whole path carries as much of it as one edge would.
         rare = self.strength * span**2 / (2 * self.horizon)
         return [
             2 * self.strength * (layer.scatter + rare) / np.maximum(layer.count, 1) ** 2
@@ -171,7 +173,7 @@ class Proved:
         return spread
 
     def _log(self, node: Node, count: int, share: float) -> float:
-        """L of the statements about one node: they fail with probability share * delta in all."""
+        """L for one node: statements over all nodes and counts fail with share * delta in all."""
         return (
             math.log(BASEL * self.horizon / (share * self.delta))
             + node.level * math.log(self.n_actions)

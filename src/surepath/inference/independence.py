@@ -28,7 +28,8 @@ ROUNDING = 1e-12
 """Relative error of centring."""
 
 
-# Their published types say nothing. (scipy.stats has both too, and takes half a second to import.)
+# The published types of these two say nothing, so they are stated here. (scipy.stats has both too,
+# and takes half a second to import.)
 _chi_square_tail: Callable[..., Any] = chdtrc
 _normal_quantile: Callable[..., Any] = ndtri
 
@@ -65,8 +66,9 @@ class Dependence:
         mean = rows.mean(axis=0)
         rows = rows - mean
         squares = (rows**2).sum(axis=0)
-        # Chance meetings of rare events are not what the variance says: leave them out. The rest in
-        # units of their own, so that none drowns the others.
+        # A feature in which only a few readings stand out is left out: when these meet by chance,
+        # the product is larger than the test's variance says. The others are scaled to unit length,
+        # so that none outweighs the rest.
         enough = squares**2 >= TUNING.dependence_events * (rows**4).sum(axis=0)
         # What a constant leaves when it is centred is rounding.
         keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
@@ -102,10 +104,11 @@ class Dependence:
 
 
 def _normal_score(found: float, expected: float, variance: float) -> float:
-    """The standard normal quantile that is as rare.
+    """The dependence found, in standard deviations: the normal score of the same tail probability.
 
     A sum of squares has the tail of a chi-square; the one with the same mean and variance is taken
-    (Satterthwaite). Beyond what doubles can express it is reported as it stands.
+    (Satterthwaite). Where the tail is below the smallest double, the distance from what is expected
+    in standard deviations is taken as it stands.
     """
     freedom = 2 * expected**2 / variance
     rare: float = _chi_square_tail(freedom, found * freedom / expected)

@@ -28,12 +28,14 @@ class UnsureEnd:
 
     level: int
     edge: Edge
-    read: Edge  # the edge of the same level that it would help most to read
-    count: int  # readings it has
+    read: Edge  # what to read: the edge with most readings in the group that was read least
+    count: int  # readings of that whole group: the end, its state, or the state it may be
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
+    """All that `judge` found; after `of_too_little` only the machine means anything."""
+
     machine: Automaton
     complete: bool  # whether every edge was read that has to be, so that all that follows is there
     values: Values
@@ -41,11 +43,11 @@ class Judgement:
     spreads: Spreads
     challengers: list[Challenger]  # for each deviation from the plan, the hardest to rule out
     unsure_ends: list[UnsureEnd]
-    conflict: Conflict | None  # prefixes of one state that go on differently
+    conflict: Conflict | None  # a prefix that pays differently from the rest of its state
     value: float  # estimate of the plan's value
     width: float  # of that estimate
-    kept: Actions | None  # the sequence whose nodes stand for themselves, where that is needed
-    stands: bool  # whether that is the plan
+    kept: Actions | None  # the sequence the machine was derived for; None where nodes are pooled
+    stands: bool  # the plan is whole and, where nodes are not pooled, it is the `kept` sequence
 
     @classmethod
     def of_too_little(cls, machine: Automaton) -> Judgement:

@@ -11,6 +11,7 @@ by carrying the Pareto front of (value, spread) backwards through the machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,7 +33,7 @@ Spreads: TypeAlias = list[FloatArray]
 @dataclass(frozen=True, slots=True)
 class Path:
     edges: list[Edge]  # one for each level passed
-    end: int  # the state it stops at, when that is not expanded
+    end: int  # the state it stops at because that is not expanded; means nothing where whole
 
     @property
     def actions(self) -> Actions:
@@ -52,15 +53,27 @@ class Challenger:
     excess: float  # by how much the width is too large; negative when the question is settled
     loss: float  # the most that any path through this deviation can gain on the plan
 
+    @property
+    def growth(self) -> float:
+        """The share of more readings that would settle the question; infinite where none would.
+
+        Widths shrink with the root of the readings.
+        """
+        allowed = self.width - self.excess
+        return (self.width / allowed) ** 2 - 1 if allowed > 0 else math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class _Front:
-    """Continuations from one state that no other beats in both value and spread."""
+    """Continuations from one state that may be hardest to rule out; each is called a label.
+
+    One is left out where another has at least as much value and at least as much spread.
+    """
 
     mean: FloatArray  # [L], increasing
     spread: FloatArray  # [L], decreasing
     action: IntArray  # [L], first action
-    after: IntArray  # [L], label at the state that follows
+    after: IntArray  # [L], position of the rest of the path in the front of the next state
 
 
 def best_path(machine: Automaton, values: Values) -> Path:
@@ -160,7 +173,7 @@ def _step(
 def _front(steps: list[tuple[FloatArray, FloatArray, IntArray]]) -> _Front:
     mean, spread, after = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     action = np.repeat(np.arange(len(steps)), [len(part[0]) for part in steps])
-    # Whoever is worth less and is known better is ruled out with whoever is worth more.
+    # A continuation with less value and less spread than another is ruled out when that one is.
     order = np.lexsort((-mean, -spread))
     best = np.maximum.accumulate(mean[order])
     keep = order[np.concatenate([[True], best[1:] > best[:-1]])]

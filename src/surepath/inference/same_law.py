@@ -4,12 +4,14 @@ A sample is an array whose entries add up when samples are pooled, with one row 
 window it was read in, [P, D]. Rows are independent, so their evidence adds.
 
 Discrete observations: counts with a Dirichlet prior of 1/2 (Jeffreys) on each law, in closed form.
-Real features: means with Gaussian noise that the states of a level share, and, where two means
-differ, a difference as large as the noise of a single reading (the unit-information prior of Kass
-and Wasserman, "A Reference Bayesian Test for Nested Hypotheses and Its Relationship to the Schwarz
-Criterion", JASA 90, 1995). Both lean towards "same" by about half the logarithm of the number of
-readings for each dimension, so that noise does not make new states, and against it in proportion to
-the number of readings, so that what differs is told apart.
+Real features: means with Gaussian noise that the states of a level share. Where two means differ,
+the variance of the difference is one of `TUNING.difference_scales` times the noise of a single
+reading, each as likely as the others. The largest is the unit-information prior of Kass and
+Wasserman ("A Reference Bayesian Test for Nested Hypotheses and Its Relationship to the Schwarz
+Criterion", JASA 90, 1995); the smaller ones are for states that are close together. Both lean
+towards "same" by about half the logarithm of the number of readings for each dimension, so that
+noise does not make new states, and against it in proportion to the number of readings, so that what
+differs is told apart.
 """
 
 from __future__ import annotations
@@ -56,14 +58,14 @@ class Symbols:
 
 def _log_marginal(counts: FloatArray) -> FloatArray:
     """Of a sequence of symbols with these counts [..., D], the law integrated out: [...]."""
-    one = TUNING.symbol_prior
-    prior = one * counts.shape[-1]
-    each = _log_gamma(counts + one) - math.lgamma(one)
+    weight = TUNING.symbol_prior
+    prior = weight * counts.shape[-1]
+    each = _log_gamma(counts + weight) - math.lgamma(weight)
     return math.lgamma(prior) - _log_gamma(counts.sum(axis=-1) + prior) + each.sum(axis=-1)
 
 
 class Vectors:
-    """Numbers and sums of real features in units of their noise, which is then of unit variance."""
+    """Counts and sums of real features in units of their noise, which is then of unit variance."""
 
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         n, m = one[..., 0], other[..., 0]
@@ -92,7 +94,7 @@ def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
 
 
 def vector_samples(windows: WindowReadings, dimension: int) -> FloatArray:
-    """Numbers and sums in units of the noise shared at each position, [G, P, 1 + D]."""
+    """Counts and sums in units of the noise shared at each position, [G, P, 1 + D]."""
     samples = np.zeros((len(windows), len(windows[0]), 1 + dimension))
     for position in range(samples.shape[1]):
         clouds = [window[position] for window in windows]

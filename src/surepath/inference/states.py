@@ -12,7 +12,7 @@ gives the same machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
@@ -30,8 +30,8 @@ Edge: TypeAlias = tuple[int, int]
 UNKNOWN = -1
 """In place of a state: where an edge leads that nobody has taken."""
 
-SEVERAL = 2**20
-"""Numbers that are compared at a time."""
+LARGEST_COMPARISON = 2**20
+"""Numbers in one call of `log_odds` (8 MB): comparing all samples with all states may take more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ class Sorting:
 
     edges: list[Edge]  # [G], those with readings
     counts: FloatArray  # [G], readings of each
-    samples: FloatArray  # [G, P, D]
     labels: IntArray  # [G], their states
     against: FloatArray  # [G, S + 1]: log-odds of the label against each state, and a new one
 
@@ -56,7 +55,7 @@ class Layer:
     scatter: FloatArray  # [S, A], squared distances from the mean
     target: IntArray  # [S, A] state of the next level, or UNKNOWN
     points: FloatArray | None = None  # [S, d] mean features, where one observation is the future
-    sorting: Sorting | None = field(default=None)  # of the ends of these edges; None at the last
+    sorting: Sorting | None = None  # of the ends of these edges; None at the last
 
     @property
     def edges(self) -> list[Edge]:
@@ -71,6 +70,8 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
+    """The machine that readings show: the states of each level, joined by actions."""
+
     layers: list[Layer]  # [H]
     n_actions: int
 
@@ -170,10 +171,11 @@ def _follow(
     samples = (symbol_samples if shape.symbols else vector_samples)(windows, shape.dimension)
     counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
+    # The end that the kept sequence passes comes first: it founds its state, and stands for it.
     order.sort(key=lambda i: (*layer.prefixes[edges[i][0]], edges[i][1]) != kept)
     labels = _sort(samples, comparison, order) if depth else np.arange(len(edges))
-    against = _odds(samples, labels, comparison) if depth else np.zeros((len(edges), 0))
-    layer.sorting = Sorting(edges, counts, samples, labels, against)
+    against = _evidence(samples, labels, comparison) if depth else np.zeros((len(edges), 0))
+    layer.sorting = Sorting(edges, counts, labels, against)
     n_states = int(labels.max(initial=-1)) + 1
     members = [list[Node]() for _ in range(n_states)]
     prefixes: list[Actions] = [()] * n_states
@@ -227,8 +229,11 @@ def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> 
     return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
 
 
-def _odds(samples: FloatArray, labels: IntArray, comparison: Comparison) -> FloatArray:
-    """Log-odds of each sample's label against the other states and against one of its own."""
+def _evidence(samples: FloatArray, labels: IntArray, comparison: Comparison) -> FloatArray:
+    """Log-odds of each sample's state against every state and, last, a new one: [G, S + 1].
+
+    Infinite against the state itself, and against a new one where the sample is alone in its state.
+    """
     n_states = int(labels.max(initial=-1)) + 1
     pools = np.array([samples[labels == label].sum(axis=0) for label in range(n_states)])
     odds = _log_odds(pools, labels, samples, comparison)
@@ -243,12 +248,12 @@ def _odds(samples: FloatArray, labels: IntArray, comparison: Comparison) -> Floa
 def _log_odds(
     pools: FloatArray, labels: IntArray, samples: FloatArray, comparison: Comparison
 ) -> FloatArray:
-    """Log-odds of each sample being from each state, which is known without it: [G, S].
+    """Log-odds that each sample comes from each state, not from another law: [G, S].
 
-    0 where nothing but the sample is known of a state.
+    A sample's own state is taken without that sample; 0 where nothing else is known of it.
     """
     odds = np.empty((len(samples), len(pools)))
-    several = max(1, SEVERAL // pools.size)
+    several = max(1, LARGEST_COMPARISON // pools.size)
     for start in range(0, len(samples), several):
         part = slice(start, start + several)
         odds[part] = comparison.log_odds(pools[None], samples[part, None])

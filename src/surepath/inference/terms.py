@@ -16,12 +16,13 @@ class Terms:
     guarantee: str  # a name of `surepath.inference.guarantee_widths.GUARANTEES`
     delta: float
     gap: float | None  # least loss of a suboptimal plan, where it is known
-    resolution: float  # otherwise: plans closer than this count as equal
+    resolution: float  # without a gap, plans closer than this count as equal; and paths that
+    # promise at most so much less than the best are looked at, with a gap or without
     reward_range: tuple[float, float]
-    norm: float | None = None  # proved only, like the following
+    norm: float | None = None  # of the proved guarantee only, like the next two
     radius: float = 1.0
     feature_noise: float | None = None
-    reward_noise: float = 0.5
+    reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
 
     @property
     def reward_span(self) -> float:

@@ -30,16 +30,17 @@ class Values:
     """Estimates of Q* for every state and action of each level."""
 
     q: list[FloatArray]  # [S, A]; minus infinity where nothing is known
-    variance: list[FloatArray]  # [S], of the error of predictions; 0 at expanded states
+    variance: list[FloatArray]  # [S], of the error of predictions; 0 where nothing is predicted
 
     def best(self, level: int) -> FloatArray:
         return self.q[level].max(axis=1)
 
 
 def estimate(machine: Automaton, most: float, span: float) -> Values:
-    """By backward induction; where nothing can be predicted, `most` a level that is left.
+    """Q* by backward induction; values of states that were not expanded are predicted.
 
-    span: range of one reward.
+    most: the largest reward. A state that cannot be predicted is taken to earn it at every level
+    that is left. span: range of one reward; twice its noise where it has no range.
     """
     q, variance = list[FloatArray](), list[FloatArray]()
     for level in range(machine.horizon - 1, -1, -1):
@@ -73,7 +74,7 @@ def shortage(machine: Automaton, least: int) -> list[FloatArray]:
 
 
 def missing(machine: Automaton, least: int) -> bool:
-    """Whether an edge that has to be read was read fewer times."""
+    """Whether some edge that has to be read has fewer than `least` readings."""
     return any(bool(part.any()) for part in shortage(machine, least))
 
 
@@ -84,11 +85,11 @@ class _Predicted(NamedTuple):
 
 
 def _predict(points: FloatArray, values: FloatArray, others: FloatArray, span: float) -> _Predicted:
-    """What the points say of the others.
+    """Values of the others, predicted from the points, with the variance of the errors.
 
-    Nothing is said of a direction in which there is no point: as far from the rest as the farthest
-    point is the limit, and where the points themselves are far from each other's span (each has a
-    direction of its own), they say nothing at all.
+    Another point is predicted only if it is no farther from the span of the points than the
+    farthest of them is from the span of the rest. Where the points are far from each other's span
+    (each has a direction of its own), nothing is predicted.
     """
     centre = points.mean(axis=0)
     size = float(((points - centre) ** 2).sum(axis=1).mean()) or 1.0

@@ -32,7 +32,7 @@ from surepath.learners.next_readings import cover, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.system import Actions, Episodes, Request
+from surepath.system import Actions, Episodes, Request, steps_of
 
 
 class Adaptive(Asking):
@@ -54,7 +54,7 @@ class Adaptive(Asking):
         self.root = Node()
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
-        self._largest_batch = largest_batch or 2**62
+        self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
@@ -91,7 +91,7 @@ class Adaptive(Asking):
         return [self._largest_batch] * whole + [rest] * (rest > 0)
 
     def _request(self, actions: Actions, count: int) -> Request:
-        observed = range(min(len(actions) + 1, self.horizon))
+        observed = range(steps_of(actions, self.horizon))
         return Request(actions, count, observed, range(len(actions)))
 
     # ------------------------------------------------------------ what to read next
@@ -158,11 +158,7 @@ class Adaptive(Asking):
         if challenger.guessed >= TUNING.mostly_guessed:
             level = challenger.level + len(challenger.path.edges)
             return self._expand(judged.machine, level, challenger.path.end)
-        # Widths shrink with the root of the readings: how many more would settle it.
-        allowed = challenger.width - challenger.excess
-        least, most = TUNING.least_growth, TUNING.most_growth
-        needed = (challenger.width / allowed) ** 2 - 1 if allowed > 0 else most
-        growth = min(max(needed, least), most)
+        growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
         pools = widths_of(self.terms).pools
         readings = sharpen(judged.machine, judged.plan, challenger, judged.spreads, pools=pools)
         return [

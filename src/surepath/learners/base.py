@@ -67,7 +67,7 @@ class Asking(ABC):
         self._advance(answers)
 
     def check(self, readings: Sequence[Readings]) -> list[Answer]:
-        """What `tell` would take in; an error for readings that it would refuse."""
+        """Check the readings without using them: what `tell` would take in, or an error."""
         if len(readings) != len(self._pending):
             raise InputError(
                 "every request needs its readings",

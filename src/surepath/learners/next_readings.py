@@ -13,7 +13,7 @@ from surepath.system import Actions, FloatArray, steps_of
 def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tuple[Actions, int]]:
     """Sequences and counts that give every edge `least` readings, several edges at a time.
 
-    Where a level has many states, the edges of so many of them that the rest can be predicted.
+    Of a level with many states, only as many are covered as it takes to predict the rest.
 
     An episode reads every edge it passes, so each sequence goes on past the edge it is for, along
     whatever is still short of readings; where nobody has been yet, by actions drawn at random.
@@ -44,7 +44,8 @@ def _onwards(
     for below in range(level + 1, machine.horizon):
         known = len(machine.layers[below].members)
         if state == UNKNOWN and known:
-            # It leads somewhere, most likely to a state already seen: aim for one that is short.
+            # Nobody has taken this edge. It most likely leads to a state already seen: suppose one
+            # of them at random, and go on as would be best from there.
             state = int(rng.integers(known))
         if state == UNKNOWN:
             actions.append(int(rng.integers(machine.n_actions)))
@@ -75,6 +76,7 @@ def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
 
 
 def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count: int) -> None:
+    """Take `count` off the shortage of every edge that the actions are known to pass."""
     state = 0
     for level, action in enumerate(actions):
         short[level][state, action] -= count
@@ -86,7 +88,9 @@ def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count
 def sharpen(
     machine: Automaton, plan: Path, challenger: Challenger, spreads: Spreads, *, pools: bool
 ) -> list[tuple[Actions, int]]:
-    """Sequences that tell the challenger from the plan at least cost, with the readings they have.
+    """Sequences that tell the challenger from the plan at least cost.
+
+    Beside each stand the readings it has by now, not how many to run: the caller takes a share.
 
     Where the nodes of a state count as one, a whole path is read at a time: the plan or the
     challenger. Where only the node that stands for a state counts, the widest edge is read at that

@@ -32,7 +32,7 @@ Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
 
 
 class Learner(Asking):
-    """EQDP, sans-IO: `ask` for requests, `tell` their readings, until `plan` is there."""
+    """The paper's algorithm (EQDP), for fixed schedules, without input or output."""
 
     def __init__(
         self,
@@ -54,7 +54,8 @@ class Learner(Asking):
         self._largest_batch = largest_batch
         # The last K - 1 levels have no full window; what they are worth is found by trying all.
         self._exhaustive_from = exhaustive_from(horizon, embedding.future)
-        self._levels = [
+        # One for each level with a full window.
+        self._regressions = [
             embedding.regression(schedule.ridge) for _ in range(horizon - embedding.future + 1)
         ]
         self._root = Node()
@@ -93,13 +94,13 @@ class Learner(Asking):
             decisions: list[Level] = []
             uncovered: tuple[Node, Any] | None = None
             node = self._root
-            for level in self._levels:  # line 4
+            for regression in self._regressions:  # line 4
                 if self.schedule.pool and node.targets is not None:
                     # What a node was told about its actions is kept, and beats any prediction.
                     decisions.append(self._tried(node))
                 else:
                     x = yield from self._embed(node)  # line 5
-                    decisions.append(self._predicted(node, x, level))  # line 6
+                    decisions.append(self._predicted(node, x, regression))  # line 6
                     covered = decisions[-1].coverage <= self.schedule.threshold
                     if uncovered is None and not covered:  # line 11
                         uncovered = node, x
@@ -138,10 +139,10 @@ class Learner(Asking):
             node.value = float(targets.max())  # line 4
             return node.value
         x = yield from self._embed(node)  # line 6
-        level = self._levels[node.level]
-        if level.coverage(x) <= self.schedule.threshold:  # line 7
+        regression = self._regressions[node.level]
+        if regression.coverage(x) <= self.schedule.threshold:  # line 7
             self.usage.covered[node.level] += 1
-            action = int(level.predict(x).argmax())  # line 8
+            action = int(regression.predict(x).argmax())  # line 8
             reward = yield from self._rewards(node, [action])  # line 9
             node.value = float(reward[0]) + (yield self._value(node.child(action)))  # line 10
         else:
@@ -153,7 +154,7 @@ class Learner(Asking):
         """Try every action below an uncovered node and store what it taught."""
         targets: FloatArray = yield from self._try_all(node)
         # The sub-calls touch deeper levels only, so adding afterwards changes nothing.
-        self._levels[node.level].add(x, targets)  # Alg. 1, lines 14 and 16; Alg. 2, 15 and 17
+        self._regressions[node.level].add(x, targets)  # Alg. 1, lines 14 and 16; Alg. 2, 15 and 17
         self.usage.expansions[node.level] += 1
         if node is self._root:
             self.value = float(targets.max())
@@ -186,7 +187,7 @@ class Learner(Asking):
         return node.point
 
     def _rewards(self, node: Node, actions: Sequence[int]) -> Process:
-        """r-hat of these actions at the node, likewise; [len(actions)]."""
+        """r-hat of these actions at the node: fresh at every visit, or once when pooling."""
         children = [node.child(action) for action in actions]
         wanted = [c for c in children if not self.schedule.pool or c.reward is None]
         self.usage.reward_batches += len(wanted)

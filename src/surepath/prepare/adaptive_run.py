@@ -10,7 +10,7 @@ from surepath.inference.judgement import judge
 from surepath.inference.terms import Terms
 from surepath.learners.adaptive import Adaptive
 from surepath.prepare.task import Task
-from surepath.prepare.terms import landmark_features, terms_of
+from surepath.prepare.terms import finite_features, terms_of
 from surepath.readings.record import record_of
 from surepath.results.adaptive_claim import conclude, interval
 from surepath.results.result import Result
@@ -27,7 +27,7 @@ class AdaptiveRun:
 
     @classmethod
     def of(cls, task: Task) -> AdaptiveRun:
-        features = landmark_features(task.psi)
+        features = finite_features(task.psi)
         return cls(task, features, terms_of(task.call, task.psi, features, task.future))
 
     @cached_property

@@ -11,7 +11,7 @@ from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
 from surepath.journal.identity import configuration
 from surepath.prepare.systems import system_of
-from surepath.system import System
+from surepath.system import Declared, System
 from surepath.theory.schedule import SCHEDULES, Schedule
 from surepath.validate import between, nearest, whole
 
@@ -85,8 +85,22 @@ class Call:
 
     @property
     def rewards(self) -> tuple[float, float]:
-        """The range of the rewards: a problem knows its own."""
+        """The range in force: a built-in problem's own, whatever `reward_range` says."""
         return self.problem.reward_range if self.problem else self.reward_range
+
+    @property
+    def reward_noise(self) -> float:
+        """The sub-Gaussian parameter of rewards: half their range, or what the system says."""
+        span = self.rewards[1] - self.rewards[0]
+        noise = span / 2 if math.isfinite(span) else Declared(self.system).reward_noise
+        if not noise:
+            raise InputError(
+                "rewards without a range need their noise to be known, and positive",
+                got=f"reward_range={self.rewards}, reward_noise={noise}",
+                remedy="Give the system the attribute reward_noise (a standard deviation), or a "
+                "finite reward_range.",
+            )
+        return float(noise)
 
     @property
     def problem(self) -> Problem | None:
@@ -94,8 +108,8 @@ class Call:
         return self.system if isinstance(self.system, Problem) else None
 
     @property
-    def oracle(self) -> Problem | None:
-        """The problem, where it knows gap and norm of what was asked for."""
+    def informed_problem(self) -> Problem | None:
+        """The problem, if its gap and norm hold for this call: its features, its full horizon."""
         if self.problem is None:
             return None
         natural = self.features in ("auto", self.problem.preferred_features)

@@ -10,7 +10,7 @@ from surepath.system import Declared, System
 
 
 def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
-    """Radius, noise where unbounded, and dimension of the features."""
+    """Radius of the features, their noise (None where they are bounded), and their dimension."""
     if isinstance(psi.features, KernelMap):
         if future > 1:
             raise InputError(
@@ -19,7 +19,7 @@ def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | 
                 remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
                 "the kernel by landmarks.",
             )
-        return 1.0, None, 1  # counted by the information gain
+        return 1.0, None, 1  # no dimension: expansions are counted by the information gain
     if psi.features.radius is not None:
         return psi.features.radius, None, psi.features.dimension
     # What the system says of its observations holds for features that are the observations.

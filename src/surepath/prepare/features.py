@@ -18,7 +18,7 @@ from surepath.prepare.kernel_features import (
     KERNELS,
     LANDMARKS,
     KernelFeatures,
-    by_count,
+    exact_or_landmarks,
     is_kernel,
     kernel_features,
 )
@@ -46,7 +46,7 @@ def resolve(
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
         if is_kernel(features):
-            return kernel_features(by_count(features, samples, landmarks), system, pilot)
+            return kernel_features(exact_or_landmarks(features, samples, landmarks), system, pilot)
         if callable(features):
             name = getattr(features, "__name__", type(features).__name__)
             return function_features(features, pilot(), f"the function {name}")
@@ -78,7 +78,7 @@ def _named(
             f"there are no features named {name!r}", got=repr(name), remedy=nearest(name, NAMES)
         )
     if name in KERNELS:
-        return kernel_features(by_count(name, samples, landmarks), system, pilot)
+        return kernel_features(exact_or_landmarks(name, samples, landmarks), system, pilot)
     if name == "onehot":
         return _one_hot(system, encoding)
     if encoding is not None:

@@ -51,7 +51,7 @@ class FixedRun:
         gap, norm, sources = _gap_and_norm(call, task.future)
         setting = _setting(task, gap, norm)
         schedule = SCHEDULES[str(call.schedule)](setting) if own is None else own
-        # The paper averages joint windows, and is judged as such.
+        # The schedule says how windows are averaged (`paper` joins them): it is judged by that.
         return cls(task, schedule, replace(setting, windows=schedule.windows), sources, "")
 
     @cached_property
@@ -151,7 +151,7 @@ def _require(gap: float | None, norm: float | None) -> tuple[float, float]:
 
 
 def _gap_and_norm(call: Call, future: int) -> tuple[float, float, Sources]:
-    gap, norm, problem = call.gap, call.norm, call.oracle
+    gap, norm, problem = call.gap, call.norm, call.informed_problem
     given, known = "as given", "from the problem's oracle"
     sources = Sources(known if gap is None else given, known if norm is None else given)
     if problem is not None:
@@ -163,16 +163,16 @@ def _gap_and_norm(call: Call, future: int) -> tuple[float, float, Sources]:
 
 def _setting(task: Task, gap: float, norm: float) -> Setting:
     call, psi, future = task.call, task.psi, task.future
-    system, said = call.system, Declared(call.system)
+    system = call.system
     radius, noise, dimension = size_of(system, psi, future)
-    spread = call.rewards[1] - call.rewards[0]
-    reward_noise = spread / 2 if math.isfinite(spread) else said.reward_noise
     windows = system.n_actions ** (future - 1)
-    latent = said.latent_dimension
+    latent = Declared(system).latent_dimension
     if isinstance(psi.features, KernelMap) or (
         future > 1 and not isinstance(system, FiniteProblem)
     ):
-        latent = None  # counted by the gain; stated for single observations
+        # A kernel's expansions are counted by its information gain. And what a system declares is
+        # stated for single observations; only of finite problems does it hold for windows too.
+        latent = None
     return Setting(
         horizon=call.horizon,
         n_actions=system.n_actions,
@@ -183,7 +183,7 @@ def _setting(task: Task, gap: float, norm: float) -> Setting:
         latent_dimension=None if latent is None else min(latent, dimension**future * windows),
         radius=radius**future,
         feature_noise=noise,
-        reward_noise=spread if reward_noise is None else reward_noise,
+        reward_noise=call.reward_noise,
         unique=_unique(call.problem, call.horizon),
         future=future,
         expansions=psi.expansions if isinstance(psi.features, KernelMap) else None,

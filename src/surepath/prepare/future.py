@@ -37,16 +37,17 @@ STANDARD_ERRORS = 3.0
 
 @dataclass(slots=True)
 class FutureChoice:
+    """The future that was chosen, why, and what choosing it cost."""
+
     future: int
     reason: str
-    ranks: dict[int, list[int]]  # by future: rank at each level that was compared
     episodes: int = 0
     steps: int = 0
 
 
 @dataclass(slots=True)
 class _Groups:
-    """Means of observations and rewards from independent groups, read once for each prefix."""
+    """Readings of prefixes in independent groups; each prefix is run once and remembered."""
 
     runner: Runner
     features: Features
@@ -148,9 +149,9 @@ def choose_future(
                 f"looking {future + 1} observations ahead raises no level's rank over {future} "
                 f"(ranks {ranks[future]})"
             )
-            return FutureChoice(future, reason, ranks, groups.episodes, groups.steps)
+            return FutureChoice(future, reason, groups.episodes, groups.steps)
     reason = f"the rank still grew at {longest} observations ahead, the most that is tried"
-    return FutureChoice(longest, reason, ranks, groups.episodes, groups.steps)
+    return FutureChoice(longest, reason, groups.episodes, groups.steps)
 
 
 def rank(estimates: FloatArray) -> int:

@@ -40,7 +40,7 @@ LANDMARKS = 256
 """Features that stand in for a kernel, where nothing else is said."""
 
 CANDIDATES = 1024
-"""Observations of the pilot, spread over it, that expansions of a kernel are counted over."""
+"""Observations of the pilot, far apart, over which the information gain of a kernel is bounded."""
 
 IMAGE_COMPONENTS = 12
 """Principal components that an image is reduced to before a kernel sees it."""
@@ -100,12 +100,14 @@ def is_kernel(thing: object) -> bool:
     return callable(thing) and hasattr(thing, "diag") and not isinstance(thing, type)
 
 
-def by_count(kernel: object, samples: int, landmarks: int) -> KernelFeatures:
+def exact_or_landmarks(kernel: object, samples: int, landmarks: int) -> KernelFeatures:
+    """The kernel, used exactly for few readings a node and otherwise through landmarks."""
     exact = samples <= EXACT_SAMPLES
     return KernelFeatures(kernel, "exact" if exact else "nystroem", landmarks)
 
 
 def kernel_features(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) -> Resolved:
+    """The features that a choice of kernel stands for, with scales and landmarks of the pilot."""
     sample = pilot()
     view, view_note = _view(system, sample, balanced=isinstance(choice.kernel, str))
     values = view(sample.observations)

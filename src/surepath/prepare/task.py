@@ -17,10 +17,12 @@ from surepath.results.usage import Usage
 from surepath.run.runner import Runner, summarises
 
 ADAPTIVE_LANDMARKS = COVARIANCE_LIMIT
-"""Kernels are taken through so few landmarks that the noise of all pairs of them is recorded."""
+"""Landmarks of a kernel in adaptive runs: so few that all their covariances are recorded."""
 
 RANK_SAMPLES, RAW_RANK_SAMPLES = 10**7, 4000
-"""Readings a prefix when the ranks of embeddings are compared: statistics, and single episodes."""
+"""Readings of each prefix when ranks are compared, where the system draws statistics and where it
+runs single episodes. The second is also what a node is taken to have where no schedule of the
+user's own says it, which decides whether a kernel is used exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def _future(
     call: Call, runner: Runner, features: Features | KernelMap, samples: int, spent: int
 ) -> FutureChoice:
     if call.future != "auto":
-        return FutureChoice(call.future, "", {})
+        return FutureChoice(call.future, "")
     if isinstance(features, KernelMap):
         raise InputError(
             'future="auto" compares the ranks of finite-dimensional embeddings',

@@ -38,10 +38,11 @@ from surepath.theory.setting import Windows
 from surepath.validate import whole
 
 PRIMAL_LIMIT = 2000
-"""Windows of more dimensions are regressed through their Gram matrix."""
+"""Dimensions up to which a point is one vector, at d^2 an update; longer windows are regressed
+through their Gram matrix, and joint windows, which have none, are refused."""
 
 COVARIANCE_LIMIT = 64
-"""Features of more dimensions have only the variance of each of them recorded."""
+"""Features up to which all covariances are recorded, d^2 numbers a node; beyond, variances only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,11 @@ class Tally:
 
 
 class Node:
-    """One prefix: how it is reached, what was read there, and what was concluded.
+    """One prefix: how it is reached, what was read there and, in the recursion, what was concluded.
 
-    What is concluded is kept as it was when first used; readings that come later do not change it.
+    `used`, `reward`, `point`, `samples`, `targets` and `value` are conclusions of the recursion and
+    of baselines; they stay as they were when first used. The adaptive learner keeps readings only,
+    and these go on growing.
     """
 
     __slots__ = (

@@ -22,8 +22,8 @@ def conclude(
 ) -> Certificate:
     """The certificate of what was judged.
 
-    doubts, warnings: what single episodes said against the assumptions, enough to refuse the
-    certificate or not.
+    doubts: what single episodes said against the assumptions, strong enough to refuse the
+    certificate. warnings: the same, too weak for that. notes: what was chosen for the run.
     """
     against = doubts
     if judged.conflict is not None and judged.conflict.final:
@@ -132,13 +132,12 @@ def more_episodes(judged: Judgement) -> float:
     """An estimate of what it takes to settle what is open: widths shrink with the root."""
     more = float(sum(unsure.count for unsure in judged.unsure_ends))
     for challenger in judged.open:
-        allowed = challenger.width - challenger.excess
-        if allowed <= 0:
+        if math.isinf(challenger.growth):
             return math.inf
         state = judged.plan.edges[challenger.level][0]
         layer = judged.machine.layers[challenger.level]
         count = float(layer.count[state, challenger.action])
-        more += 2 * ((challenger.width / allowed) ** 2 - 1) * count
+        more += 2 * challenger.growth * count
     return more
 
 

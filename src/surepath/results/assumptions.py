@@ -60,7 +60,7 @@ def of_adaptive(terms: Terms) -> tuple[str, ...]:
 
 
 def _of_proved(terms: Terms) -> tuple[str, ...]:
-    assert terms.norm is not None  # checked when the widths were made
+    assert terms.norm is not None  # Proved.under refuses terms without one
     features = _features(terms.radius, terms.feature_noise)
     return (
         _linear(terms.shape.future, terms.norm),

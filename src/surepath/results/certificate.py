@@ -22,7 +22,7 @@ class Status(StrEnum):
 
     OPTIMAL = "optimal"  # claimed: no plan is better
     WITHIN = "within"  # claimed: no plan is better by more than the tolerance
-    OPEN = "open"  # the budget ended before the answer was settled
+    OPEN = "open"  # the answer was not settled yet when the result was asked for
     REFUSED = "refused"  # the readings speak against what was assumed
     UNPROVED = "unproved"  # the run ended, and what it was told beforehand proves nothing
 
@@ -69,7 +69,8 @@ class Certificate:
     claim: str
     reason: str  # for the status
     delta: float
-    failure: float  # proved bound on the probability that the claim is false
+    failure: float  # bound on the probability that the claim is false: what a fixed schedule
+    # proves, even where the run is refused; of an adaptive run delta, 1 where nothing is claimed
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]  # what was chosen for the run: features with their scales, future
     levels: tuple[Level, ...]

@@ -68,7 +68,7 @@ def uncertified(
     notes: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
 ) -> Certificate:
-    """Of a run that did not end, or of which nothing can be proved."""
+    """The certificate of a run that did not end, or of which nothing can be proved."""
     return Certificate(
         status=status,
         tolerance=None,
@@ -161,7 +161,9 @@ def _width(level: Level, schedule: Schedule, setting: Setting, proved: Bounds) -
     if proved.tolerance <= 0:
         return math.inf
     if level.source == "expansion":
-        return proved.tolerance  # what was tried is a sum of reward means: event (ii)
+        return (
+            proved.tolerance
+        )  # t of theory/schedule.py: by (ii) there, sums of means are so close
     # The three terms of the regression error, at the coverage that was measured.
     bias = math.sqrt(schedule.ridge) * setting.norm
     noise = 2 * proved.tolerance * math.sqrt(proved.expansions)

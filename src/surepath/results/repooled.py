@@ -13,7 +13,7 @@ from surepath.journal.rows import PILOT, Row
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node, Tally
 from surepath.results.result import Result
-from surepath.system import Counts, FloatArray
+from surepath.system import Counts, FloatArray, steps_of
 
 
 def recount(journal: Journal, result: Result) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def _pooled(rows: Iterable[Row], horizon: int, symbols: int | None) -> dict[tupl
     pools: dict[tuple[int, ...], _Pool] = {}
     for readings in (row.readings for row in rows if row.batch < PILOT):
         actions = readings.actions
-        for step in range(min(len(actions) + 1, horizon)):
+        for step in range(steps_of(actions, horizon)):
             pool = pools.setdefault(actions[:step], _Pool())
             pool.count += readings.count
             if symbols is not None:

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """What a run found: the plan, its value, how sure that is, and what it cost."""
+
     actions: Actions  # the plan, one action a level
-    value: float  # estimate of its expected return; NaN before the first one
-    interval: tuple[float, float]  # holds the optimal value whenever the certificate's event does
+    value: float  # estimate of its expected return; NaN before there is an estimate
+    interval: tuple[float, float]  # holds the optimal value, as surely as the claim holds
     certificate: Certificate
     usage: Usage
     record: list[dict[str, Any]] | None = field(default=None, compare=False, repr=False)
@@ -60,11 +62,11 @@ class Result:
 
     def to_json(self, indent: int | None = None) -> str:
         """Strict JSON: numbers that JSON does not have (NaN, infinity) are written as null."""
-        return json.dumps(without_infinities(plain(self.to_dict())), indent=indent, allow_nan=False)
+        return json.dumps(without_infinities(self.to_dict()), indent=indent, allow_nan=False)
 
     def saved(self) -> dict[str, Any]:
         """The result with its readings, as strict JSON has it."""
-        return without_infinities(plain({**self.to_dict(), "record": self.record}))
+        return without_infinities({**self.to_dict(), "record": self.record})
 
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back."""
@@ -93,7 +95,7 @@ class Result:
         return pandas.DataFrame(rows)
 
     def plot(self) -> Figure:
-        """The evidence per level as a figure: estimates, margins and where the cost went."""
+        """A figure by level: estimates of all actions, the width of the chosen one, expansions."""
         from surepath.results.plot import plot_result
 
         return plot_result(self.certificate, self.usage)
@@ -125,7 +127,7 @@ def _no_constant(name: str) -> None:
 
 
 def restored(data: dict[str, Any]) -> Result:
-    """The result that was saved as this."""
+    """The result from the data that `Result.saved` gave, of this schema or an older one."""
     certificate: dict[str, Any] = {**data["certificate"], "schema": data["schema"]}
     certified = certificate.pop("certified")
     for name in ("assumptions", "notes", "warnings", "doubts"):

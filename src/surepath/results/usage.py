@@ -17,9 +17,10 @@ class Usage:
     """What a run cost, and where. Levels are counted from 0."""
 
     n_actions: int
-    expansions: list[int]  # by level: nodes that were not covered, all actions tried
-    covered: list[int]  # by level: covered visits of Compute-V*
-    rounds: int = 0  # of the main loop
+    expansions: list[int]  # by level: uncovered nodes (adaptive: states), all actions tried
+    covered: list[int]  # by level: covered visits of Compute-V*; adaptive: ends of edges that
+    # needed no expansion of their own
+    rounds: int = 0  # of the main loop; adaptive: how often the readings were judged
     nodes: int = 0  # distinct prefixes sampled
     feature_batches: int = 0  # embeddings sampled
     reward_batches: int = 0  # reward means sampled
@@ -27,7 +28,7 @@ class Usage:
     steps: int = 0
     pilot_episodes: int = 0  # of the above, those before the first request
     pilot_steps: int = 0
-    # What went wrong on the way is no part of what was found.
+    # Not compared: runs that found the same are equal, whatever went wrong on the way.
     retries: int = field(default=0, compare=False)  # attempts that failed; not counted above
     replaced: int = field(default=0, compare=False)  # workers that died or hung
 

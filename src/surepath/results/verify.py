@@ -73,7 +73,8 @@ def _verified(result: Result, path: str | Path) -> Verification:
     _check(claimed.terms, result.record)
     root = trie_of(result.record)
     judged = judge(root, claimed.terms, result.actions)
-    # What single episodes said is not in the pooled readings: what comes from there is kept.
+    # Pooled readings do not show what single episodes said: doubts and warnings of those are taken
+    # from the file. The warning that pooled readings give is derived again.
     pooled = nothing_told_apart(judged, claimed.terms)
     derived = conclude(
         judged,
@@ -87,12 +88,12 @@ def _verified(result: Result, path: str | Path) -> Verification:
         *_differences(claimed, derived),
         *_counts(root, claimed.terms.shape),
         *_cost(root, result),
-        *_beside(judged, claimed.terms, result),
+        *_plan_and_value(judged, claimed.terms, result),
     )
     return Verification(not differences, differences, derived)
 
 
-def _beside(judged: Judgement, terms: Terms, result: Result) -> tuple[str, ...]:
+def _plan_and_value(judged: Judgement, terms: Terms, result: Result) -> tuple[str, ...]:
     """Where plan, value or interval are not what the readings show."""
     found: list[str] = []
     plan = judged.plan.actions
@@ -155,7 +156,10 @@ def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
         count, total, scatter = entry["rewards"]
         actions = all(action in range(terms.shape.n_actions) for action in prefix)
         if prefix in seen or not actions or len(prefix) > terms.shape.horizon:
-            raise _damaged("every prefix must be a sequence of the system's actions", prefix)
+            raise _damaged(
+                "every prefix stands once, and is a sequence of the system's actions", prefix
+            )
+        # Without readings any mean will do.
         mean = total / count if count else max(low, min(high, 0.0))
         slack = 1e-9 * max(1.0, abs(mean))
         if not (scatter >= 0 and low - slack <= mean <= high + slack):
