@@ -161,9 +161,7 @@ def _width(level: Level, schedule: Schedule, setting: Setting, proved: Bounds) -
     if proved.tolerance <= 0:
         return math.inf
     if level.source == "expansion":
-        return (
-            proved.tolerance
-        )  # t of theory/schedule.py: by (ii) there, sums of means are so close
+        return proved.tolerance  # t of theory/schedule.py: (ii) there is about sums of reward means
     # The three terms of the regression error, at the coverage that was measured.
     bias = math.sqrt(schedule.ridge) * setting.norm
     noise = 2 * proved.tolerance * math.sqrt(proved.expansions)
