@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal
 
 from surepath.journal.database import Journal
 from surepath.prepare.call import Call, Future
@@ -22,11 +23,14 @@ def learn(
     horizon: int | None = None,
     *,
     features: object = Call.features,
-    future: Future = Call.future,
+    future: Future | None = Call.future,
     schedule: str | Schedule = Call.schedule,
     guarantee: str = Call.guarantee,
     delta: float = Call.delta,
     gap: float | None = Call.gap,
+    tolerance: float | str | None = Call.tolerance,
+    separation: float | Literal["exact"] = Call.separation,
+    predict: bool = Call.predict,
     norm: float | None = Call.norm,
     reward_range: tuple[float, float] = Call.reward_range,
     budget: int | None = Call.budget,
@@ -42,7 +46,9 @@ def learn(
     horizon: defaults to env's, where it has one; may be shorter.
     features: "auto", "onehot", "linear", "rbf", "matern", a scikit-learn transformer or
     Gaussian-process kernel, or a function from observations [n, ...] to features [n, d].
-    future: how many observations one embedding looks ahead; "auto" looks further as long as that
+    future: how many observations tell hidden states apart. Without it an adaptive run begins with
+    one and looks further ahead where its readings show that states look alike and are not
+    ("auto"); a fixed schedule takes one. With a fixed schedule "auto" looks further as long as that
     tells more states apart in a pilot (raises the rank of the embeddings).
     schedule: "adaptive" needs to know nothing: it reads where the answer depends on it and stops
     when it is settled. "tight" and "paper" are fixed in advance and proved; they need gap and norm,
@@ -51,6 +57,15 @@ def learn(
     proved; "proved" holds for every system that satisfies the assumptions with the given norm.
     delta: most probability with which a certified plan may be wrong.
     gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
+    tolerance: how much the plan may fall short of the best one and still be the answer: a number in
+    units of return, or a share of it such as "2%". Without it, an eighth of what a step of the plan
+    typically pays. The certificate says what it came to, and "optimal" where nothing is lost.
+    separation: the least difference between hidden states that are not one, as a total variation of
+    what is read there (0.3: of ten readings, three would have to be others; for real features,
+    means 0.77 standard deviations of one reading apart). Prefixes count as one state when this has
+    been excluded. A smaller one assumes less and costs more. "exact": readings have no noise.
+    predict: whether states that were not tried may be predicted from those that were; some are then
+    drawn and tried before the certificate.
     reward_range: the smallest and the largest reward that can be paid; a problem has its own.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     journal: a file that records every episode before it is used. An existing one is continued: the
@@ -69,6 +84,9 @@ def learn(
         guarantee=guarantee,
         delta=delta,
         gap=gap,
+        tolerance=tolerance,
+        separation=separation,
+        predict=predict,
         norm=norm,
         reward_range=reward_range,
         budget=budget,

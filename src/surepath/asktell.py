@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -49,8 +50,7 @@ class Elsewhere:
         raise InputError(
             "episodes are told, not run: what needs some before the first ask cannot be used",
             got=f"a request for {n} episodes of {actions}",
-            remedy='Use features that need no pilot ("onehot", "linear", Custom) and a number as '
-            "future.",
+            remedy='Use features that need no pilot: "onehot", "linear" or Custom.',
         )
 
 
@@ -58,8 +58,8 @@ class AskTell:
     """A run of the adaptive schedule whose episodes come from outside.
 
     `journal` records what is told before it is used; with an existing one the run goes on where it
-    stopped. Whatever needs episodes before the first `ask` is refused: future="auto", and features
-    that are fitted on a pilot.
+    stopped. Features that are fitted on a pilot are refused: they need episodes before the first
+    `ask`.
     """
 
     def __init__(
@@ -70,10 +70,13 @@ class AskTell:
         n_observations: int | None = None,
         dimension: int | None = None,
         features: object = Call.features,
-        future: Future = Call.future,
+        future: Future | None = Call.future,
         guarantee: str = Call.guarantee,
         delta: float = Call.delta,
         gap: float | None = Call.gap,
+        tolerance: float | str | None = Call.tolerance,
+        separation: float | Literal["exact"] = Call.separation,
+        predict: bool = Call.predict,
         norm: float | None = Call.norm,
         reward_range: tuple[float, float] = Call.reward_range,
         journal: str | Path | None = None,
@@ -87,6 +90,9 @@ class AskTell:
             guarantee=guarantee,
             delta=delta,
             gap=gap,
+            tolerance=tolerance,
+            separation=separation,
+            predict=predict,
             norm=norm,
             reward_range=reward_range,
             seed=seed,

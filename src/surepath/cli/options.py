@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,8 @@ from surepath.errors import InputError
 from surepath.inference.guarantee_widths import GUARANTEES
 from surepath.prepare.call import ADAPTIVE, Future
 from surepath.theory.schedule import SCHEDULES, Schedule
+
+Otherwise = TypeVar("Otherwise")
 
 # ---------------------------------------------------------------- options of several commands
 
@@ -29,6 +31,17 @@ GuaranteeName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Delta = Annotated[float, typer.Option(help="Allowed probability of error.")]
 Gap = Annotated[float | None, typer.Option(help="Least lead of a best action.")]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(help="What the plan may fall short of the best: a number, or a share such as 2%."),
+]
+SeparationOption = Annotated[
+    str,
+    typer.Option(
+        "--separation", help="Least difference of what is read in different states; or exact."
+    ),
+]
+Predict = Annotated[bool, typer.Option(help="Predict states that were not tried.")]
 RewardRange = Annotated[
     tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
 ]
@@ -76,6 +89,30 @@ def future_of(word: str) -> Future:
             remedy="Write for example --future 2.",
         )
     return int(word)
+
+
+def tolerance_of(word: str) -> float | str:
+    return _number(word, word)
+
+
+def separation_of(word: str) -> float | Literal["exact"]:
+    if word == "exact":
+        return "exact"
+    number = _number(word, None)
+    if number is None:
+        raise InputError(
+            "separation is a number between 0 and 1, or exact",
+            got=repr(word),
+            remedy="Write for example --separation 0.3.",
+        )
+    return number
+
+
+def _number(word: str, otherwise: Otherwise) -> float | Otherwise:
+    try:
+        return float(word)
+    except ValueError:
+        return otherwise
 
 
 def schedule_of(

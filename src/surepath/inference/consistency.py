@@ -96,7 +96,8 @@ def _short(
     assert parent is not None  # an action leads to the node
     # Over several steps states are told apart by whatever may follow, here and elsewhere.
     others = [member for member in members if member is not parent]
-    for nodes in ([parent], others) if future > 1 else ():
+    merged = parent.level + future <= machine.horizon  # else nothing is told apart by what follows
+    for nodes in ([parent], others) if merged and future > 1 else ():
         known = max(nodes, key=lambda member: member.count)
         for actions in product(range(machine.n_actions), repeat=future - 1):
             count = sum(_read(member, actions) for member in nodes)

@@ -54,7 +54,7 @@ class Guarantee(Protocol):
 
     @property
     def evidence(self) -> float:
-        """Log-odds at which an identification counts as settled."""
+        """Logarithm of the evidence at which a merge counts as settled."""
         ...
 
     def spreads(self, machine: Automaton) -> Spreads: ...
@@ -71,25 +71,23 @@ class Calibrated:
     delta: float
     reward_range: tuple[float, float]
     reward_noise: float  # sub-Gaussian parameter, for rewards without a range
-    horizon: int
     ways: int  # to leave the plan
 
     pools = True
 
     @classmethod
     def under(cls, terms: Terms) -> Calibrated:
-        horizon = terms.shape.horizon
-        ways = horizon * (terms.shape.n_actions - 1)
-        return cls(terms.delta, terms.reward_range, terms.reward_noise, horizon, ways)
+        ways = terms.shape.horizon * (terms.shape.n_actions - 1)
+        return cls(terms.delta, terms.reward_range, terms.reward_noise, ways)
 
     @property
     def evidence(self) -> float:
-        return math.log(2 / self.delta)
+        return math.log(1 / self.delta)
 
     @property
     def strength(self) -> float:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
-        return self.evidence + math.log(max(1.0, self.ways / TUNING.free_ways))
+        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
         span = self.reward_range[1] - self.reward_range[0]
@@ -97,9 +95,8 @@ class Calibrated:
             known = 2 * self.strength * self.reward_noise**2
             return [known / np.maximum(layer.count, 1) for layer in machine.layers]
         # Few equal rewards do not make a certain mean: with a mean of strength * span / n, n zeros
-        # still come with probability about exp(-strength). The square of that mean is shared among
-        # the H edges of a path, so that a whole path carries as much of it as one edge would.
-        rare = self.strength * span**2 / (2 * self.horizon)
+        # still come with probability about exp(-strength). The square of that mean is added.
+        rare = self.strength * span**2 / 2
         return [
             2 * self.strength * (layer.scatter + rare) / np.maximum(layer.count, 1) ** 2
             for layer in machine.layers

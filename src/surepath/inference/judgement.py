@@ -7,19 +7,24 @@ A function of the trie and the terms alone. The adaptive learner asks it what to
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from surepath.inference.alias import GoingOn, going_on
 from surepath.inference.consistency import Conflict, conflict
 from surepath.inference.guarantee_widths import Guarantee, widths_of
 from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
+from surepath.inference.separation import Separation, ways_through
 from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
-from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values, estimate, missing
 from surepath.readings.trie import Node
 from surepath.system import Actions
+
+NOTHING_AHEAD = GoingOn(None, [])
+"""Before anybody has looked whether what looks alike goes on alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,9 @@ class UnsureEnd:
 
     level: int
     edge: Edge
-    read: Edge  # what to read: the edge with most readings in the group that was read least
-    count: int  # readings of that whole group: the end, its state, or the state it may be
+    read: Edge  # what to read: the edge itself, or the one that founds its state
+    onwards: Actions  # and how to go on: to where its window was read least
+    count: int  # readings there
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +50,10 @@ class Judgement:
     challengers: list[Challenger]  # for each deviation from the plan, the hardest to rule out
     unsure_ends: list[UnsureEnd]
     conflict: Conflict | None  # a prefix that pays differently from the rest of its state
+    ahead: GoingOn  # whether what looks alike goes on alike: looked for when all else is settled
     value: float  # estimate of the plan's value
     width: float  # of that estimate
+    tolerance: float  # how much the plan may fall short and still be the answer
     kept: Actions | None  # the sequence the machine was derived for; None where nodes are pooled
     stands: bool  # the plan is whole and, where nodes are not pooled, it is the `kept` sequence
 
@@ -61,8 +69,10 @@ class Judgement:
             challengers=[],
             unsure_ends=[],
             conflict=None,
+            ahead=NOTHING_AHEAD,
             value=math.nan,
             width=math.inf,
+            tolerance=math.nan,
             kept=None,
             stands=False,
         )
@@ -74,7 +84,36 @@ class Judgement:
     @property
     def settled(self) -> bool:
         unfinished = self.conflict is not None and not self.conflict.final
-        return self.stands and not (self.open or self.unsure_ends or unfinished)
+        unsure = self.unsure_ends or self.ahead.suspects or unfinished
+        return self.stands and not (self.open or unsure)
+
+    @property
+    def too_short(self) -> str:
+        """Why what is looked at does not tell the hidden states apart; empty where it may."""
+        if self.conflict is not None and self.conflict.final:
+            return str(self.conflict)
+        return "" if self.ahead.alias is None else str(self.ahead.alias)
+
+    @property
+    def merged(self) -> int:
+        """Ends of edges that were taken for a state that another edge leads to."""
+        sortings = [layer.sorting for layer in self.machine.layers]
+        return sum(int(np.isfinite(s.merges.evidence).sum()) for s in sortings if s is not None)
+
+    def excluded(self, separation: Separation) -> float:
+        """The smallest separation that the readings exclude for every merge that is settled."""
+        sortings = [layer.sorting for layer in self.machine.layers]
+        found = (s.merges.excluded(s.comparison, separation) for s in sortings if s is not None)
+        return max(found, default=0.0)
+
+    @property
+    def predicted(self) -> list[tuple[int, int]]:
+        """Level and state of everything whose value is predicted."""
+        return [
+            (level, int(state))
+            for level, variance in enumerate(self.values.variance)
+            for state in np.flatnonzero(variance > 0)
+        ]
 
     @property
     def loss(self) -> float:
@@ -86,8 +125,13 @@ class Judgement:
         return max(self.challengers, key=lambda challenger: challenger.excess, default=None)
 
 
-def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
+def judge(
+    root: Node, terms: Terms, keep: Actions | None = None, *, look_on: bool = False
+) -> Judgement:
     """What the readings decide.
+
+    Whether prefixes that look alike go on alike is asked when all else is settled, and where
+    `look_on` says so.
 
     Where nodes are not pooled, the plan is judged by what was read on its own way, so its nodes
     have to stand for their states: the machine is derived again with the plan that came out, until
@@ -96,14 +140,21 @@ def judge(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
     widths = widths_of(terms)
     tries = 0
     while True:
-        machine = derive(root, terms.shape, pool=widths.pools, keep=None if widths.pools else keep)
+        kept = None if widths.pools else keep
+        machine = derive(root, terms.shape, terms.merge_test, pool=widths.pools, keep=kept)
+        if not (terms.predict and machine.pays):
+            machine.forbid_predictions()
         if missing(machine, 1):
             return Judgement.of_too_little(machine)
         values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
         plan = best_path(machine, values)
         stands = widths.pools or plan.actions == keep
         if stands or tries == terms.shape.horizon:
-            return _judged(machine, values, plan, widths, terms, keep, stands=stands)
+            found = _judged(machine, values, plan, widths, terms, keep, stands=stands)
+            test = terms.merge_test
+            if test is not None and (look_on or found.settled):
+                return replace(found, ahead=going_on(machine, terms.shape, test))
+            return found
         keep = plan.actions
         tries += 1
 
@@ -121,13 +172,18 @@ def _judged(
     spreads = widths.spreads(machine)
     whole = len(plan.edges) == machine.horizon
     found, unsure, width = list[Challenger](), list[UnsureEnd](), math.inf
+    value = float(values.best(0)[0])
+    tolerance = terms.allowed_loss(value, _paid(machine, plan))
     if whole:
-        guesses = [terms.beyond_ties(spread) for spread in widths.guesses(values.variance)]
-        found = challengers(machine, plan, values, spreads, guesses, widths.width, terms.excess)
+        guesses = [
+            terms.beyond_ties(spread, tolerance) for spread in widths.guesses(values.variance)
+        ]
+        excess = partial(terms.excess, tolerance=tolerance)
+        found = challengers(machine, plan, values, spreads, guesses, widths.width, excess)
         own = sum(float(spreads[level][edge]) for level, edge in enumerate(plan.edges))
         width = float(widths.width(np.array(own)))
     if whole and widths.pools:
-        unsure = _unsure_ends(machine, values, spreads, widths, terms)
+        unsure = _unsure_ends(machine, values, spreads, widths, terms, tolerance)
     return Judgement(
         machine,
         complete=True,
@@ -137,43 +193,59 @@ def _judged(
         challengers=found,
         unsure_ends=unsure,
         conflict=conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
-        value=float(values.best(0)[0]),
+        ahead=NOTHING_AHEAD,
+        value=value,
         width=width,
+        tolerance=tolerance,
         kept=None if widths.pools else keep,
         stands=whole and stands,
     )
 
 
+def _paid(machine: Automaton, plan: Path) -> float:
+    """What a step of the plan typically pays: the root of the mean square of its rewards."""
+    squares = [
+        layer.mean[edge] ** 2 + layer.scatter[edge] / max(layer.count[edge], 1)
+        for layer, edge in zip(machine.layers, plan.edges, strict=False)
+    ]
+    return math.sqrt(float(np.mean(squares))) if squares else 0.0
+
+
 def _unsure_ends(
-    machine: Automaton, values: Values, spreads: Spreads, widths: Guarantee, terms: Terms
+    machine: Automaton,
+    values: Values,
+    spreads: Spreads,
+    widths: Guarantee,
+    terms: Terms,
+    tolerance: float,
 ) -> list[UnsureEnd]:
+    """Merges that are not settled, where the end could matter if it were another state."""
     before = reach(machine)
-    enough = float(values.best(0)[0]) - terms.resolution
+    enough = float(values.best(0)[0]) - tolerance
     found = list[UnsureEnd]()
     for level, layer in enumerate(machine.layers[:-1]):
         sorting = layer.sorting
-        if sorting is None or not sorting.against.size:
+        if sorting is None:
             continue
-        # What the end is worth if it is another state; a new one is worth all that can be earned.
+        # A state that nobody has seen is worth all that can be earned.
         most = (machine.horizon - level - 1) * terms.reward_range[1]
-        after = np.append(values.best(level + 1), most)
         width = widths.width(spreads[level])
-        for i, edge in enumerate(sorting.edges):
-            best = before[level][edge[0]] + layer.mean[edge] + width[edge] + after
-            unsure = sorting.against[i] < widths.evidence
-            if sorting.counts[i] >= TUNING.chance_to_show:
-                unsure[-1] &= sorting.against[i, -1] <= 0
-            open_to = np.flatnonzero(unsure & (best >= enough))
-            if len(open_to):
-                found.append(_unsure_end(level, sorting, i, int(open_to[0])))
+        for i in np.flatnonzero(sorting.merges.evidence < widths.evidence).tolist():
+            edge = sorting.edges[i]
+            best = before[level][edge[0]] + layer.mean[edge] + width[edge] + most
+            if best >= enough:
+                found.append(_unsure_end(level, sorting, i, terms))
     return found
 
 
-def _unsure_end(level: int, sorting: Sorting, i: int, other: int) -> UnsureEnd:
-    """Whichever of the three is read least decides: the end, its state, or the other state."""
+def _unsure_end(level: int, sorting: Sorting, i: int, terms: Terms) -> UnsureEnd:
+    """Whichever of the two is read least decides: the end, or those that are sure of its state."""
+    merges, shape = sorting.merges, terms.shape
     alike = np.flatnonzero(sorting.labels == sorting.labels[i])
-    options = [np.array([i]), alike[alike != i], np.flatnonzero(sorting.labels == other)]
-    least = min((o for o in options if len(o)), key=lambda o: float(sorting.counts[o].sum()))
-    read = int(least[sorting.counts[least].argmax()])
-    count = int(sorting.counts[least].sum())
-    return UnsureEnd(level, sorting.edges[i], sorting.edges[read], count)
+    founder = int(alike[np.isinf(merges.evidence[alike])][0])
+    read, count = (
+        (i, merges.own[i]) if merges.own[i] <= merges.rest[i] else (founder, merges.rest[i])
+    )
+    depth = min(shape.future, shape.horizon - level - 1)
+    onwards = ways_through(shape.n_actions, depth)[0][int(merges.way[i])]
+    return UnsureEnd(level, sorting.edges[i], sorting.edges[read], onwards, int(count))

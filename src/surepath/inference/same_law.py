@@ -1,31 +1,35 @@
-"""Do two samples come from the same law? Log-odds of "same" against "different", by Bayes factors.
+"""Do two samples come from the same law? Odds that they do, and how far apart they seem.
 
 A sample is an array whose entries add up when samples are pooled, with one row for each node of the
-window it was read in, [P, D]. Rows are independent, so their evidence adds.
+window it was read in, [P, ...]. Rows are independent, so their evidence adds.
 
-Discrete observations: counts with a Dirichlet prior of 1/2 (Jeffreys) on each law, in closed form.
-Real features: means with Gaussian noise that the states of a level share. Where two means differ,
-the variance of the difference is one of `TUNING.difference_scales` times the noise of a single
-reading, each as likely as the others. The largest is the unit-information prior of Kass and
-Wasserman ("A Reference Bayesian Test for Nested Hypotheses and Its Relationship to the Schwarz
-Criterion", JASA 90, 1995); the smaller ones are for states that are close together. Both lean
-towards "same" by about half the logarithm of the number of readings for each dimension, so that
-noise does not make new states, and against it in proportion to the number of readings, so that what
-differs is told apart.
+`log_odds` sorts: log-odds of "same" against "different", by Bayes factors. Discrete observations:
+counts with a Dirichlet prior of 1/2 (Jeffreys) on each law, in closed form. Real features: means
+with Gaussian noise. Where two means differ, the variance of the difference is one of
+`TUNING.difference_scales` times the noise of a single reading, each as likely as the others. The
+largest is the unit-information prior of Kass and Wasserman ("A Reference Bayesian Test for Nested
+Hypotheses and Its Relationship to the Schwarz Criterion", JASA 90, 1995); the smaller ones are for
+states that are close together. Both lean towards "same" by about half the logarithm of the number
+of readings for each dimension, so that noise does not make new states, and against it in proportion
+to the number of readings, so that what differs is told apart.
+
+`apart` is what a declared separation is tested with (`surepath.inference.separation`): how far
+apart two samples are, and how much of that may be noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import chdtrc, gammaln, ive
 
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
-from surepath.system import FloatArray
+from surepath.system import FloatArray, IntArray
 
 CERTAIN = 1e9
 """Log-odds of what cannot be otherwise."""
@@ -36,7 +40,21 @@ ROUNDING = 1e-12
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
 
-_log_gamma: Callable[[FloatArray], FloatArray] = gammaln  # its published types say nothing
+SHARE = 0.65
+"""Of the separation in the bet on symbols. With 1 fewest readings would be needed if samples of one
+state were at distance 0; they are not, and this is cheapest for 4 to 16 symbols."""
+
+# The published types of these say nothing.
+_chi_square_tail: Callable[[Any, FloatArray], FloatArray] = chdtrc
+_log_gamma: Callable[[FloatArray], FloatArray] = gammaln
+_scaled_bessel: Callable[[float, FloatArray], FloatArray] = ive
+
+
+class Apart(NamedTuple):
+    """How far two samples are apart, along each way through their window."""
+
+    distance: FloatArray  # [..., ways]
+    variance: FloatArray  # [..., ways], of the noise in any one direction; infinite where unread
 
 
 class Comparison(Protocol):
@@ -44,9 +62,25 @@ class Comparison(Protocol):
         """Of "same" against "different", for samples [..., P, D] that broadcast: [...]."""
         ...
 
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """The probability that samples of one law differ so much, or more: [...]."""
+        ...
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """`ways` are the nodes that each way through the window passes, [ways, K]."""
+        ...
+
+    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+        """Against laws this far apart, over so many nodes: ln E, whose mean is 1 if they are."""
+        ...
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        """Readings at each node of the window, [..., P]."""
+        ...
+
 
 class Symbols:
-    """Counts of discrete observations."""
+    """Counts of discrete observations; distances are total variations."""
 
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         if one.shape[-1] == 1:  # there is only one law of one symbol
@@ -54,6 +88,45 @@ class Symbols:
             return np.where(both, CERTAIN, 0.0)
         together = _log_marginal(one + other) - _log_marginal(one) - _log_marginal(other)
         return together.sum(axis=-1)
+
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """By the likelihood-ratio test (its chi-square limit)."""
+        both = one + other
+        ratio = _entropy(one) + _entropy(other) - _entropy(both)  # [..., P]
+        freedom = np.maximum((both > 0).sum(axis=-1) - 1, 0)
+        read = (one > 0).any(axis=-1) & (other > 0).any(axis=-1)
+        freedom = np.where(read, freedom, 0).sum(axis=-1)
+        squares = 2 * np.where(read, np.maximum(ratio, 0.0), 0.0).sum(axis=-1)
+        return np.where(freedom > 0, _chi_square_tail(np.maximum(freedom, 1), squares), 1.0)
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """Given the actions, the steps of an episode are independent: total variations add up."""
+        n, m = one.sum(axis=-1), other.sum(axis=-1)
+        shares = one / np.maximum(n, 1)[..., None] - other / np.maximum(m, 1)[..., None]
+        distance = np.abs(shares).sum(axis=-1) / 2
+        # The share of a set of symbols is the mean of zeros and ones: its variance is at most 1/4.
+        with np.errstate(divide="ignore"):
+            noise = (1 / n + 1 / m) / 4
+        return Apart(distance[..., ways].sum(axis=-1), noise[..., ways].sum(axis=-1))
+
+    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+        """By a bet on the one set of symbols in which the laws differ by the separation.
+
+        The shares of that set differ by at most the distance, so for every bet b the mean of
+        exp(b (separation - distance) - b^2 v / 2) is at most 1 (Hoeffding).
+        """
+        del length
+        bet = SHARE * separation
+        return bet / apart.variance * (separation - apart.distance - bet / 2)
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        return sample.sum(axis=-1)
+
+
+def _entropy(counts: FloatArray) -> FloatArray:
+    """Sum of n ln(n / total) over the symbols, [...]: the log-likelihood of the shares seen."""
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return (counts * np.log(np.maximum(counts, 1) / total)).sum(axis=-1)
 
 
 def _log_marginal(counts: FloatArray) -> FloatArray:
@@ -64,25 +137,100 @@ def _log_marginal(counts: FloatArray) -> FloatArray:
     return math.lgamma(prior) - _log_gamma(counts.sum(axis=-1) + prior) + each.sum(axis=-1)
 
 
+@dataclass(frozen=True, slots=True)
 class Vectors:
-    """Counts and sums of real features in units of their noise, which is then of unit variance."""
+    """Numbers, sums and squares of real features, [P, 1 + 2 D].
+
+    Features are uncorrelated and in units of the noise that the places of a level share, at each
+    node of the window. A place may have more noise than the others, or less: it is compared with
+    its own (as in Welch's test), which is taken to be the shared one until its readings show
+    otherwise.
+    """
+
+    dimension: int  # of the noise: features without any are not counted
 
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        n, m = one[..., 0], other[..., 0]
-        effective = n * m / np.maximum(n + m, 1)
-        apart = one[..., 1:] / np.maximum(n, 1)[..., None]
-        apart = apart - other[..., 1:] / np.maximum(m, 1)[..., None]
-        distance = effective * np.einsum("...d,...d->...", apart, apart)
-        scales = TUNING.difference_scales
-        growth = np.multiply.outer(scales, effective)
-        lean = np.log1p(growth) * apart.shape[-1]
-        by_scale = ((lean - distance * growth / (1 + growth)) / 2).sum(axis=-1)
+        difference, noise = self._difference(one, other)
+        scales = np.array(TUNING.difference_scales).reshape(-1, *([1] * noise.ndim))
+        growth = scales / noise
+        lean = np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
+        by_scale = lean.sum(axis=(-2, -1)) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
+
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """By the chi-square test of equal means, with the noise as it is estimated."""
+        difference, noise = self._difference(one, other)
+        squares = (difference**2 / noise).sum(axis=(-2, -1))
+        read = (np.minimum(one[..., 0], other[..., 0]) > 0).sum(axis=-1)
+        freedom = max(self.dimension, 1) * np.maximum(read, 1)
+        return np.where(read > 0, _chi_square_tail(freedom, squares), 1.0)
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """In units of the noise of one reading; over several nodes, as one long vector."""
+        difference, noise = self._difference(one, other)
+        with np.errstate(divide="ignore"):
+            variance = (1 / one[..., 0] + 1 / other[..., 0])[..., ways].max(axis=-1)
+        squared = (difference**2 / noise).sum(axis=-1)[..., ways].sum(axis=-1)
+        read = np.isfinite(variance)
+        return Apart(np.sqrt(squared * np.where(read, variance, 0.0)), variance)
+
+    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+        """By the likelihood ratio of the distance alone: no difference, against this one.
+
+        The direction of a difference is not known, and the distance does not depend on it. So the
+        ratio is that of chi-square laws, central over noncentral, whatever the direction; and as a
+        ratio of likelihoods its mean stays 1, however often one looks.
+        """
+        read = np.isfinite(apart.variance)
+        variance = np.where(read, apart.variance, 1.0)
+        shift = separation**2 / variance
+        squared = apart.distance**2 / variance
+        half = max(self.dimension, 1) * length / 2
+        return np.where(read, shift / 2 - _log_0f1(half, shift * squared / 4), 0.0)
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        return sample[..., 0]
+
+    def _difference(self, one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of the means, and the variance of its noise; infinite where either was not read."""
+        mine, theirs = _moments(one), _moments(other)
+        return mine[0] - theirs[0], mine[1] + theirs[1]
+
+
+def _log_0f1(b: float, y: FloatArray) -> FloatArray:
+    """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
+    root = 2 * np.sqrt(y)
+    scaled = _scaled_bessel(b - 1, root)
+    # Where the Bessel function is too small for a double, y is small beside b.
+    small = (scaled <= 0) | (y < 1e-6 * b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bessel = math.lgamma(b) + root + np.log(scaled) - (b - 1) / 2 * np.log(y)
+    return np.where(small, y / b - y**2 / (2 * b**2 * (b + 1)), bessel)
+
+
+def _moments(sample: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means of the features, and the variances of these means."""
+    dimension = sample.shape[-1] // 2
+    n = sample[..., :1]
+    mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
+    scatter = np.maximum(sample[..., 1 + dimension :] - n * mean**2, 0.0)
+    shared = TUNING.shared_noise
+    noise = (scatter + shared) / (np.maximum(n - 1, 0) + shared)
+    return mean, np.where(n > 0, noise / np.maximum(n, 1), np.inf)
 
 
 WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 """Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""
+
+
+def samples_of(
+    windows: WindowReadings, dimension: int, *, symbols: bool
+) -> tuple[FloatArray, Comparison]:
+    """The readings as samples, [G, P, ...], and how to compare them."""
+    if symbols:
+        return symbol_samples(windows, dimension), Symbols()
+    return vector_samples(windows, dimension)
 
 
 def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
@@ -93,22 +241,36 @@ def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
     return counts[..., seen] if seen.any() else counts[..., :1]
 
 
-def vector_samples(windows: WindowReadings, dimension: int) -> FloatArray:
-    """Counts and sums in units of the noise shared at each position, [G, P, 1 + D]."""
-    samples = np.zeros((len(windows), len(windows[0]), 1 + dimension))
+def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray, Vectors]:
+    """Numbers, sums and squares in units of the noise shared at each node, [G, P, 1 + 2 D]."""
+    samples = np.zeros((len(windows), len(windows[0]), 1 + 2 * dimension))
+    noisy = 0
     for position in range(samples.shape[1]):
         clouds = [window[position] for window in windows]
         read = [i for i, cloud in enumerate(clouds) if cloud is not None]
         present = [cloud for cloud in clouds if cloud is not None]
         if present:
-            sums = np.array([cloud.total for cloud in present])
-            samples[read, position, 0] = [cloud.count for cloud in present]
-            samples[read, position, 1:] = sums @ _whitening(present)
-    return samples
+            centre = sum(cloud.total for cloud in present) / sum(c.count for c in present)
+            axes, found = _whitening(present)
+            noisy = max(noisy, found)
+            samples[read, position] = [_whitened(cloud, centre, axes) for cloud in present]
+    return samples, Vectors(noisy)
 
 
-def _whitening(clouds: Sequence[Cloud]) -> FloatArray:
-    """W with W' N W = 1 for the noise covariance N that the clouds share."""
+def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
+    total = cloud.total - cloud.count * centre
+    if cloud.squares.ndim == 1:
+        squares = cloud.squares - 2 * cloud.total * centre + cloud.count * centre**2
+        spread = squares @ axes**2
+    else:
+        cross = np.outer(cloud.total, centre)
+        squares = cloud.squares - cross - cross.T + cloud.count * np.outer(centre, centre)
+        spread = (squares @ axes * axes).sum(axis=0)
+    return np.concatenate([[cloud.count], total @ axes, spread])
+
+
+def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, int]:
+    """W with W' N W = 1 for the noise covariance N that the clouds share, and its dimension."""
     dimension = len(clouds[0].total)
     freedom = sum(cloud.count - 1 for cloud in clouds)
     scatter = np.zeros((dimension, dimension))
@@ -133,4 +295,10 @@ def _whitening(clouds: Sequence[Cloud]) -> FloatArray:
     units[units == 0] = 1.0
     # Rounding of the sums may leave it a little indefinite.
     values, axes = np.linalg.eigh(noise / np.outer(units, units))
-    return axes / units[:, None] / np.sqrt(np.maximum(values, NOISELESS))
+    # What was shrunk is given back along each axis: there the noise itself is seen, as far as there
+    # are more readings than dimensions.
+    seen = (scatter / np.outer(units, units) @ axes * axes).sum(axis=0)
+    values = (seen + dimension * values) / max(freedom + dimension, 1)
+    return axes / units[:, None] / np.sqrt(np.maximum(values, NOISELESS)), int(
+        (values > NOISELESS).sum()
+    )

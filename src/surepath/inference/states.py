@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.same_law import Comparison, Symbols, Vectors, symbol_samples, vector_samples
+from surepath.inference.same_law import Comparison, samples_of
+from surepath.inference.separation import Merges, Separation, settle_merges, ways_through
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
 from surepath.system import Actions, FloatArray, IntArray
@@ -41,7 +42,8 @@ class Sorting:
     edges: list[Edge]  # [G], those with readings
     counts: FloatArray  # [G], readings of each
     labels: IntArray  # [G], their states
-    against: FloatArray  # [G, S + 1]: log-odds of the label against each state, and a new one
+    merges: Merges  # how sure each of them is
+    comparison: Comparison  # what they were told apart by
 
 
 @dataclass(slots=True)
@@ -79,6 +81,18 @@ class Automaton:
     def horizon(self) -> int:
         return len(self.layers)
 
+    @property
+    def pays(self) -> bool:
+        """Whether rewards were seen that differ: while all are the same, none says anything."""
+        means = np.concatenate([layer.mean[layer.count > 0] for layer in self.layers])
+        scattered = any(layer.scatter.any() for layer in self.layers)
+        return scattered or bool(len(means) and (means != means[0]).any())
+
+    def forbid_predictions(self) -> None:
+        """Every state has to be tried: none is predicted from what is seen there."""
+        for layer in self.layers:
+            layer.points = None
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -92,9 +106,14 @@ class Shape:
 
 
 def derive(
-    root: Node, shape: Shape, *, pool: bool = True, keep: Actions | None = None
+    root: Node,
+    shape: Shape,
+    separation: Separation | None = None,
+    *,
+    pool: bool = True,
+    keep: Actions | None = None,
 ) -> Automaton:
-    """The machine that the readings below `root` show.
+    """The machine that the readings below `root` show; its merges are tested where that is asked.
 
     Pooled, a state is all its nodes. Not pooled, it is one node that stands for it, and what was
     read at the others says only that they look like it; the nodes that `keep` passes stand for
@@ -110,7 +129,7 @@ def derive(
         layers.append(layer)
         if level + 1 < shape.horizon:
             kept = None if keep is None else keep[: level + 1]
-            members, prefixes = _follow(layer, shape, level + 1, kept)
+            members, prefixes = _follow(layer, shape, level + 1, separation, kept)
             if not pool:
                 members = [nodes[:1] for nodes in members]
     return Automaton(layers, shape.n_actions)
@@ -152,7 +171,7 @@ def _children(nodes: Sequence[Node], action: int) -> list[Node]:
 
 
 def _follow(
-    layer: Layer, shape: Shape, level: int, kept: Actions | None
+    layer: Layer, shape: Shape, level: int, separation: Separation | None, kept: Actions | None
 ) -> tuple[list[list[Node]], list[Actions]]:
     """Sort the ends of a layer's edges into states of the level; their members and prefixes."""
     # Without a full window states may look alike and differ: there nothing is merged.
@@ -167,15 +186,17 @@ def _follow(
         return [], []
     edges = list(ends)
     windows = [_window(ends[edge], shape.n_actions, max(depth, 1)) for edge in edges]
-    comparison = Symbols() if shape.symbols else Vectors()
-    samples = (symbol_samples if shape.symbols else vector_samples)(windows, shape.dimension)
+    samples, comparison = samples_of(windows, shape.dimension, symbols=shape.symbols)
     counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
     # The end that the kept sequence passes comes first: it founds its state, and stands for it.
     order.sort(key=lambda i: (*layer.prefixes[edges[i][0]], edges[i][1]) != kept)
     labels = _sort(samples, comparison, order) if depth else np.arange(len(edges))
-    against = _evidence(samples, labels, comparison) if depth else np.zeros((len(edges), 0))
-    layer.sorting = Sorting(edges, counts, labels, against)
+    merges = Merges.none(len(edges))
+    if depth and separation is not None:
+        ways = ways_through(shape.n_actions, depth)[1]
+        merges = settle_merges(samples, labels, order, comparison, ways, separation)
+    layer.sorting = Sorting(edges, counts, labels, merges, comparison)
     n_states = int(labels.max(initial=-1)) + 1
     members = [list[Node]() for _ in range(n_states)]
     prefixes: list[Actions] = [()] * n_states
@@ -227,22 +248,6 @@ def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> 
         pools[labels[i]] += samples[i]
         left = left[first + 1 :]
     return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
-
-
-def _evidence(samples: FloatArray, labels: IntArray, comparison: Comparison) -> FloatArray:
-    """Log-odds of each sample's state against every state and, last, a new one: [G, S + 1].
-
-    Infinite against the state itself, and against a new one where the sample is alone in its state.
-    """
-    n_states = int(labels.max(initial=-1)) + 1
-    pools = np.array([samples[labels == label].sum(axis=0) for label in range(n_states)])
-    odds = _log_odds(pools, labels, samples, comparison)
-    places = np.arange(len(samples))
-    own = odds[places, labels]
-    alone = ~(pools[labels] - samples).any(axis=(1, 2))
-    against = np.column_stack([own[:, None] - odds, np.where(alone, np.inf, own)])
-    against[places, labels] = np.inf
-    return against
 
 
 def _log_odds(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from surepath.inference.separation import Separation, in_noise_units
 from surepath.inference.states import Shape
+from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
+
+EXACT: Literal["exact"] = "exact"
+"""In place of a separation: readings have no noise, and say which state it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +23,11 @@ class Terms:
     guarantee: str  # a name of `surepath.inference.guarantee_widths.GUARANTEES`
     delta: float
     gap: float | None  # least loss of a suboptimal plan, where it is known
-    resolution: float  # without a gap, plans closer than this count as equal; and paths that
-    # promise at most so much less than the best are looked at, with a gap or without
+    tolerance: float | None  # plans closer than this count as equal; None: it follows what is paid
     reward_range: tuple[float, float]
+    tolerance_share: float | None = None  # of the plan's value, in place of a tolerance
+    separation: float | Literal["exact"] = 0.3  # of observation laws, as a total variation
+    predict: bool = True  # whether values of states that were not tried may be predicted
     norm: float | None = None  # of the proved guarantee only, like the next two
     radius: float = 1.0
     feature_noise: float | None = None
@@ -34,23 +43,45 @@ class Terms:
         low, high = (end * self.shape.horizon for end in self.reward_range)
         return low, high
 
-    def excess(self, margin: FloatArray, width: FloatArray) -> FloatArray:
+    @property
+    def merge_test(self) -> Separation | None:
+        """What has to be excluded before prefixes count as one state; None: nothing rests on it."""
+        if self.guarantee == "proved":
+            return None
+        evidence = math.log(1 / self.delta)
+        if self.separation == EXACT:
+            return Separation(math.inf, evidence)
+        declared = self.separation
+        return Separation(declared if self.shape.symbols else in_noise_units(declared), evidence)
+
+    def allowed_loss(self, value: float, paid: float) -> float:
+        """How much a plan may fall short of the best one and still be the answer.
+
+        value: of the plan. paid: what one of its steps typically pays, 0 where none ever paid.
+        """
+        if self.tolerance is not None:
+            return self.tolerance
+        if self.tolerance_share is not None:
+            return self.tolerance_share * abs(value)
+        return TUNING.tolerance * (paid or 2 * self.reward_noise)
+
+    def excess(self, margin: FloatArray, width: FloatArray, tolerance: float) -> FloatArray:
         """By how much the width of a lead is too large; negative when the question is settled.
 
         Settled: the plan leads for certain; or loses, if at all, less than any suboptimal plan
-        does; or, where no gap is known, its lead is known to within the resolution, so that it
+        does; or, where no gap is known, its lead is known to within the tolerance, so that it
         loses less than that, if at all.
         """
         if self.gap is not None:
             return width - margin - self.gap
-        return width - np.maximum(margin, self.resolution + np.minimum(margin, 0.0))
+        return width - np.maximum(margin, tolerance + np.minimum(margin, 0.0))
 
-    def beyond_ties(self, spread: FloatArray) -> FloatArray:
+    def beyond_ties(self, spread: FloatArray, tolerance: float) -> FloatArray:
         """Spreads of predictions, widened so that no prediction is taken for a tie.
 
-        What was read may count as equal within the resolution. A prediction that comes so close is
+        What was read may count as equal within the tolerance. A prediction that comes so close is
         a reason to go there and look.
         """
         if self.gap is not None:
             return spread
-        return np.where(spread > 0, spread + self.resolution**2, spread)
+        return np.where(spread > 0, spread + tolerance**2, spread)

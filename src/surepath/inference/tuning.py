@@ -28,10 +28,11 @@ class Tuning:
     """The numbers, by the question they answer."""
 
     # ------------------------------------------------ when is a question settled?
-    resolution: float = _validity(
-        0.1,
-        "Without a gap, plans whose values are closer than this share of one reward's range count "
-        "as equal; a claim says how close. Smaller makes ties cost more.",
+    tolerance: float = _cost(
+        1 / 8,
+        "Where no tolerance is given: plans count as equal when their values are closer than this "
+        "share of what a step of the plan typically pays (root mean square); a claim says how "
+        "close. Smaller makes ties cost more.",
     )
     free_ways: int = _validity(
         4,
@@ -52,11 +53,17 @@ class Tuning:
         "noise of one reading, each as likely as the others. Without the small ones, states that "
         "are close together are taken for one.",
     )
-    chance_to_show: int = _validity(
-        128,
-        "Readings of the end of an edge after which it is no longer suspected of being a state "
-        "that nobody has seen, unless its readings speak for that. A state that differs visibly "
-        "has shown it by then.",
+    shared_noise: float = _validity(
+        8.0,
+        "Readings of a place as heavy as which its noise is taken to be that of its level. With "
+        "fewer a handful of readings that happen to agree would count as noise-free; with more, "
+        "places of unequal noise are compared with the wrong one.",
+    )
+
+    most_continuations: int = _cost(
+        1024,
+        "Ways to go on that a future may have. Each of them has to be read before two prefixes "
+        "count as one, so a longer future costs as many times more; beyond this a run is refused.",
     )
 
     # ------------------------------------------------ what is a state worth that was not tried?
@@ -81,6 +88,11 @@ class Tuning:
         "largest square. For Gaussian errors the two are about equal; where few errors are large "
         "and most are small, the mean alone would promise too much.",
     )
+    audited_share: float = _validity(
+        0.15,
+        "So many predicted states are drawn and tried that, if more than this share of them were "
+        "missed, the sample would show it with probability 1 - delta: 20 of them at 0.05.",
+    )
     ridges: tuple[float, ...] = _validity(
         (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
         "Ridges that are tried, in units of the mean squared length of the points; the one with "
@@ -103,6 +115,20 @@ class Tuning:
         "Readings after which a prefix has been put into the right state, if observations can tell "
         "states apart at all. Only then does an odd prefix count against the assumptions; before, "
         "it is read more often.",
+    )
+    odd_chance: float = _validity(
+        0.1,
+        "What follows a merge is read more often where so much difference would come by chance "
+        "with less than this probability. Larger finds states that only look alike sooner, at the "
+        "price of more readings where nothing is wrong.",
+    )
+    odd_at_once: float = _cost(
+        10.0, "Places that look odd by mere chance, at most, whatever the number of comparisons."
+    )
+    own_readings: int = _validity(
+        32,
+        "Readings of the plan as it stands, action by action: what was pooled from other prefixes "
+        "is then compared with its own.",
     )
     dependence_batch: int = _validity(
         8, "Episodes of one request from which dependence between their steps is estimated."
@@ -139,6 +165,11 @@ class Tuning:
         0.5,
         "Where more than this share of a challenger's spread comes from a state that was only "
         "predicted, that state is tried instead of reading the path to it more often.",
+    )
+    looks_apart: float = _cost(
+        1.5,
+        "Readings grow by this factor between two looks at whether what looks alike goes on alike, "
+        "which takes as much computing as a judgement.",
     )
     least_request: int = _cost(4, "Episodes below which a request is not worth its round.")
     most_labels: int = _cost(

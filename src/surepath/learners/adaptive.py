@@ -15,6 +15,7 @@ All that is open is asked for at once, so that many can work on it.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,12 +28,13 @@ from surepath.inference.states import Automaton
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
+from surepath.learners.audit import Auditor
 from surepath.learners.base import Answer, Asking
-from surepath.learners.next_readings import cover, sharpen
+from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.system import Actions, Episodes, Request, steps_of
+from surepath.system import Actions, Episodes, FloatArray, Request, steps_of
 
 
 class Adaptive(Asking):
@@ -44,9 +46,13 @@ class Adaptive(Asking):
         terms: Terms,
         choices: np.random.Generator,
         *,
+        future_grows: bool = False,
         largest_batch: int | None = None,
     ) -> None:
-        """`choices` draws actions where nobody has been: the same stream, the same requests."""
+        """`choices` draws actions where nobody has been: the same stream, the same requests.
+
+        future_grows: whether to look further ahead where the readings show that it has to be.
+        """
         shape = terms.shape
         embedding = CloudEmbedding(features, shape.n_actions, shape.future)
         super().__init__(shape.horizon, shape.n_actions, embedding, terms.reward_range)
@@ -56,6 +62,10 @@ class Adaptive(Asking):
         self.dependence = Dependence(features)
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
+        self._future_grows = future_grows
+        self._look_on = 1  # readings at which to ask next whether what looks alike goes on alike
+        self.auditor = Auditor(choices)
+        self.grown: tuple[str, ...] = ()  # why it looks further ahead than it was told to
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
 
@@ -98,7 +108,9 @@ class Adaptive(Asking):
 
     def _wanted(self) -> dict[Actions, int]:
         self.usage.rounds += 1
-        judged = judge(self.root, self.terms, self.incumbent or None)
+        judged = self._judged()
+        while judged.too_short and self._look_further(judged.too_short):
+            judged = self._judged()
         machine = judged.machine
         if judged.complete:
             self._note(judged)
@@ -109,18 +121,45 @@ class Adaptive(Asking):
         wanted = list[tuple[Actions, int]]()
         for challenger in judged.open:
             wanted += self._tell_apart(judged, challenger)
+        counts = [layer.count.copy() for layer in machine.layers]
         for unsure in judged.unsure_ends:
-            wanted.append(self._identify(machine, unsure))
+            wanted.append(self._identify(machine, unsure, counts))
         if judged.conflict is not None:
             wanted += [
                 (odd, max(TUNING.least_request, count)) for odd, count in judged.conflict.short
             ]
+        for suspect in judged.ahead.suspects:
+            wanted.append(self._further(machine, suspect.actions, suspect.count, counts))
+        if not wanted:
+            wanted += self._own_walk(judged)
         if not (wanted or judged.settled):
             # Two plans take turns, each the best as long as the other's nodes stand for their
             # states: what tells their nodes apart are readings of both.
             turns = dict.fromkeys([judged.plan.actions, judged.kept or judged.plan.actions])
             wanted += [self._more(plan) for plan in turns]
+        if not wanted and judged.predicted:
+            for place in self.auditor.wanted(judged, self.terms, self.root):
+                wanted += self._expand(machine, *place)
         return _merged(wanted)
+
+    def _judged(self) -> Judgement:
+        look_on = self.root.count >= self._look_on
+        if look_on:
+            self._look_on = math.ceil(TUNING.looks_apart * self.root.count)
+        return judge(self.root, self.terms, self.incumbent or None, look_on=look_on)
+
+    def _look_further(self, why: str) -> bool:
+        """One observation more, on the same readings; False where that is not allowed."""
+        shape = self.terms.shape
+        future = shape.future + 1
+        ways = shape.n_actions**shape.future
+        if not self._future_grows or future > shape.horizon or ways > TUNING.most_continuations:
+            return False
+        self.terms = replace(self.terms, shape=replace(shape, future=future))
+        self.grown += (
+            f"future: {future} observations from episode {self.usage.episodes} on, because {why}",
+        )
+        return True
 
     def _note(self, judged: Judgement) -> None:
         self.judgement = judged
@@ -139,7 +178,7 @@ class Adaptive(Asking):
         machine, level = judged.machine, len(judged.plan.edges)
         expanded = machine.layers[level].expanded
         promise = reach(machine)[level] + judged.values.best(level)
-        as_good = promise >= promise[judged.plan.end] - self.terms.resolution
+        as_good = promise >= promise[judged.plan.end] - judged.tolerance
         order = np.argsort(-promise, kind="stable")
         others = [int(state) for state in order if as_good[state] and not expanded[state]]
         most = max(1, int(TUNING.expanded_at_once * expanded.sum()))
@@ -166,10 +205,33 @@ class Adaptive(Asking):
             for actions, count in readings
         ]
 
-    def _identify(self, machine: Automaton, unsure: UnsureEnd) -> tuple[Actions, int]:
+    def _identify(
+        self, machine: Automaton, unsure: UnsureEnd, counts: list[FloatArray]
+    ) -> tuple[Actions, int]:
+        """Read the end of an edge more often, and what follows it.
+
+        The episode goes on to its end, by what was read least: whether prefixes that look alike go
+        on alike is seen there, and it costs no further episodes. `counts` are raised by it.
+        """
         state, action = unsure.read
-        actions = (*machine.layers[unsure.level].prefixes[state], action)
-        return actions, max(TUNING.least_request, math.ceil(TUNING.most_growth * unsure.count))
+        actions = (*machine.layers[unsure.level].prefixes[state], action, *unsure.onwards)
+        return self._further(machine, actions, unsure.count, counts)
+
+    def _further(
+        self, machine: Automaton, actions: Actions, read: int, counts: list[FloatArray]
+    ) -> tuple[Actions, int]:
+        count = max(TUNING.least_request, math.ceil(TUNING.most_growth * read))
+        return onwards(machine, self.root, actions, counts, count), count
+
+    def _own_walk(self, judged: Judgement) -> list[tuple[Actions, int]]:
+        """The plan as it stands, as often as it takes to compare it with what was pooled."""
+        if not widths_of(self.terms).pools:
+            return []
+        node, short = self.root, 0
+        for action in judged.plan.actions:
+            node = node.child(action)
+            short = max(short, TUNING.own_readings - node.rewards.count)
+        return [(judged.plan.actions, short)] if short > 0 else []
 
     def _more(self, actions: Actions) -> tuple[Actions, int]:
         """A share more readings of a sequence than it has."""

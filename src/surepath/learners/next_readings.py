@@ -7,6 +7,7 @@ import numpy as np
 from surepath.inference.paths import Challenger, Path, Spreads
 from surepath.inference.states import UNKNOWN, Automaton, Edge
 from surepath.inference.values import shortage
+from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, steps_of
 
 
@@ -83,6 +84,38 @@ def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count
         state = int(machine.layers[level].target[state, action])
         if state == UNKNOWN:
             break
+
+
+def onwards(
+    machine: Automaton, root: Node, actions: Actions, counts: list[FloatArray], more: int
+) -> Actions:
+    """The actions, and then to the end by what was read least, as far as the machine is known.
+
+    First by what was read least after these very actions, then by the edges read least. counts:
+    readings of the edges of each level; raised by `more` along the way.
+    """
+    state, taken = 0, list(actions)
+    for level, layer in enumerate(machine.layers):
+        if level == len(actions):
+            below = [_read(root, (*actions, action)) for action in range(machine.n_actions)]
+            taken.append(int(np.argmin(below)))
+        elif level == len(taken):
+            taken.append(int(counts[level][state].argmin()))
+        counts[level][state, taken[level]] += more
+        state = int(layer.target[state, taken[level]])
+        if state == UNKNOWN:
+            break
+    return tuple(taken)
+
+
+def _read(root: Node, actions: Actions) -> int:
+    """How often the last of the actions was taken after the others."""
+    node = root
+    for action in actions:
+        if action not in node.children:
+            return 0
+        node = node.children[action]
+    return node.rewards.count
 
 
 def sharpen(

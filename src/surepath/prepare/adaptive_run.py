@@ -38,6 +38,7 @@ class AdaptiveRun:
             self.features,
             self.terms,
             choices(call.seed),
+            future_grows=call.future_grows,
             largest_batch=None if whole else RAW_BATCH,
         )
         self.task.charge(learner.usage)
@@ -47,18 +48,19 @@ class AdaptiveRun:
         """What the learner has found, at the end or before."""
         learner = self.learner
         doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
-        judged = judge(learner.root, self.terms, learner.incumbent or None)
+        judged = judge(learner.root, learner.terms, learner.incumbent or None)
         known = judged.plan.actions if judged.complete else learner.incumbent
         return Result(
             actions=known + (0,) * (self.terms.shape.horizon - len(known)),
             value=judged.value,
-            interval=self.terms.return_range if doubt else interval(judged, self.terms),
+            interval=learner.terms.return_range if doubt else interval(judged, learner.terms),
             certificate=conclude(
                 judged,
-                self.terms,
+                learner.terms,
                 episodes=learner.usage.episodes,
+                audit=learner.auditor.passed,
                 doubts=(doubt,) if doubt else (),
-                notes=self.task.notes,
+                notes=self.task.notes + learner.grown,
                 warnings=(warning,) if warning else (),
             ),
             usage=learner.usage,

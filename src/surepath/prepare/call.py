@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
+from surepath.inference.terms import EXACT
 from surepath.journal.identity import configuration
 from surepath.prepare.systems import system_of
 from surepath.system import Declared, System
@@ -27,11 +28,14 @@ class Call:
     system: System
     horizon: int
     features: object = "auto"
-    future: Future = 1
+    future: Future | None = None
     schedule: str | Schedule = ADAPTIVE
     guarantee: str = "calibrated"
     delta: float = 0.05
     gap: float | None = None
+    tolerance: float | str | None = None
+    separation: float | Literal["exact"] = 0.3
+    predict: bool = True
     norm: float | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
     budget: int | None = None
@@ -50,11 +54,14 @@ class Call:
         whole("seed", self.seed, least=0)
         if self.budget is not None:
             whole("budget", self.budget, least=1)
-        if self.future != "auto":
+        if self.future not in (None, "auto"):
             whole("future", self.future, least=1)
         for name, value in (("gap", self.gap), ("norm", self.norm)):
             if value is not None:
                 between(name, value, 0, math.inf)
+        if self.separation != EXACT:
+            between("separation", self.separation, 0, 1)
+        _check_tolerance(self.tolerance, self.gap)
         _check_range(self.reward_range)
         self._check_schedule()
 
@@ -77,6 +84,17 @@ class Call:
     @property
     def adaptive(self) -> bool:
         return self.schedule == ADAPTIVE
+
+    @property
+    def future_grows(self) -> bool:
+        """Whether the run looks further ahead where its readings show that it has to."""
+        calibrated = self.adaptive and self.guarantee == Call.guarantee
+        return calibrated and self.future in (None, "auto")
+
+    @property
+    def tolerance_share(self) -> float | None:
+        """Of the plan's value, where the tolerance is given in percent."""
+        return share_of(self.tolerance) if isinstance(self.tolerance, str) else None
 
     @property
     def own_schedule(self) -> Schedule | None:
@@ -126,6 +144,9 @@ class Call:
             guarantee=self.guarantee,
             delta=self.delta,
             gap=self.gap,
+            tolerance=self.tolerance,
+            separation=self.separation,
+            predict=self.predict,
             norm=self.norm,
             reward_range=self.reward_range,
             seed=self.seed,
@@ -139,3 +160,34 @@ def _check_range(reward_range: tuple[float, float]) -> None:
             got=reward_range,
             remedy="Give the smallest and the largest reward the system can pay.",
         )
+
+
+def _check_tolerance(tolerance: float | str | None, gap: float | None) -> None:
+    if tolerance is None:
+        return
+    if gap is not None:
+        raise InputError(
+            "a run has a gap or a tolerance: where the gap is known, the plan is the best one",
+            got=f"gap={gap:g}, tolerance={tolerance!r}",
+            remedy="Leave out one of them.",
+        )
+    if isinstance(tolerance, str):
+        share_of(tolerance)
+    else:
+        between("tolerance", tolerance, 0, math.inf)
+
+
+def share_of(percent: str) -> float:
+    """The share that a text such as "2%" stands for."""
+    number, sign, rest = percent.strip().partition("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = math.nan
+    if not (sign and not rest and 0 < share < 1):
+        raise InputError(
+            "tolerance is a number in units of return, or a share of it such as 2%",
+            got=repr(percent),
+            remedy='Write for example tolerance=0.5, or tolerance="2%".',
+        )
+    return share

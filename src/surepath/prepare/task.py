@@ -74,6 +74,8 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
 def _future(
     call: Call, runner: Runner, features: Features | KernelMap, samples: int, spent: int
 ) -> FutureChoice:
+    if call.future is None or call.future_grows:
+        return FutureChoice(1, "")
     if call.future != "auto":
         return FutureChoice(call.future, "")
     if isinstance(features, KernelMap):

@@ -9,7 +9,6 @@ from surepath.features import Features, OneHot
 from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
-from surepath.inference.tuning import TUNING
 from surepath.prepare.call import Call
 from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
@@ -36,8 +35,11 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
         guarantee=call.guarantee,
         delta=call.delta,
         gap=call.gap,
-        resolution=TUNING.resolution * 2 * noise,
+        tolerance=None if isinstance(call.tolerance, str) else call.tolerance,
+        tolerance_share=call.tolerance_share,
         reward_range=call.rewards,
+        separation=call.separation,
+        predict=call.predict,
         reward_noise=noise,
     )
     return _proved(terms, call, psi, future) if call.guarantee == "proved" else terms

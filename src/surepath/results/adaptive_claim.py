@@ -6,9 +6,10 @@ import math
 
 from surepath.inference.judgement import Judgement
 from surepath.inference.paths import Challenger
-from surepath.inference.terms import Terms
+from surepath.inference.separation import as_total_variation
+from surepath.inference.terms import EXACT, Terms
 from surepath.results.assumptions import of_adaptive
-from surepath.results.certificate import Certificate, Level, Source, Status
+from surepath.results.certificate import Audit, Certificate, Level, Source, Status
 
 
 def conclude(
@@ -16,6 +17,7 @@ def conclude(
     terms: Terms,
     *,
     episodes: int,
+    audit: Audit | None = None,
     doubts: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
@@ -23,34 +25,58 @@ def conclude(
     """The certificate of what was judged.
 
     doubts: what single episodes said against the assumptions, strong enough to refuse the
-    certificate. warnings: the same, too weak for that. notes: what was chosen for the run.
+    certificate. warnings: the same, too weak for that. notes: what was chosen for the run. audit:
+    of its predictions, where they passed one.
     """
     against = doubts
-    if judged.conflict is not None and judged.conflict.final:
-        against += (str(judged.conflict),)
-    status = _status(judged, terms, against)
+    if judged.too_short:
+        against += (judged.too_short,)
+    status = _status(judged, terms, against, audit)
     tolerance = _tolerance(judged, status)
     return Certificate(
         status=status,
         tolerance=tolerance,
-        claim=_claim(status, tolerance, terms),
-        reason="; ".join(against) or _reason(judged, terms, episodes),
+        claim=_claim(judged, status, tolerance, terms),
+        reason="; ".join(against) or _reason(judged, terms, episodes, audit),
         delta=terms.delta,
         failure=terms.delta if status.certified else 1.0,
-        assumptions=of_adaptive(terms),
+        assumptions=of_adaptive(terms, audit),
         notes=notes,
         warnings=warnings + nothing_told_apart(judged, terms),
         levels=levels(judged),
         guarantee=terms.guarantee,
         terms=terms,
+        rests_on=_grounds(judged),
+        excluded_separation=_excluded(judged, terms),
+        audit=audit,
         doubts=doubts,
     )
 
 
-def _status(judged: Judgement, terms: Terms, against: tuple[str, ...]) -> Status:
+def _grounds(judged: Judgement) -> tuple[str, ...]:
+    """What the plan rests on beside its own readings."""
+    if not judged.complete:
+        return ()
+    return ("merging",) * bool(judged.merged) + ("prediction",) * bool(judged.predicted)
+
+
+def _excluded(judged: Judgement, terms: Terms) -> float | None:
+    """As a total variation; None where nothing was merged, or readings are exact."""
+    test = terms.merge_test
+    if test is None or terms.separation == EXACT or not judged.merged:
+        return None
+    found = judged.excluded(test)
+    if not found:  # none of what was merged matters
+        return None
+    return found if terms.shape.symbols else as_total_variation(found)
+
+
+def _status(
+    judged: Judgement, terms: Terms, against: tuple[str, ...], audit: Audit | None
+) -> Status:
     if against:
         return Status.REFUSED
-    if not judged.settled:
+    if not judged.settled or (judged.predicted and audit is None):
         return Status.OPEN
     leads = all(challenger.loss < 0 for challenger in judged.challengers)
     return Status.OPTIMAL if leads or terms.gap is not None else Status.WITHIN
@@ -62,12 +88,13 @@ def _tolerance(judged: Judgement, status: Status) -> float | None:
     return 0.0 if status is Status.OPTIMAL else None
 
 
-def _claim(status: Status, tolerance: float | None, terms: Terms) -> str:
+def _claim(judged: Judgement, status: Status, tolerance: float | None, terms: Terms) -> str:
     if not status.certified:
         return "none"
     close = "optimal" if status is Status.OPTIMAL else f"within {tolerance:.3g} of optimal"
     sure = f"with probability at least {1 - terms.delta:g}"
-    return f"these {terms.shape.horizon} actions are {close} {sure}"
+    unpaid = "" if judged.machine.pays else "; no reward was ever seen to differ from another"
+    return f"these {terms.shape.horizon} actions are {close} {sure}{unpaid}"
 
 
 def nothing_told_apart(judged: Judgement, terms: Terms) -> tuple[str, ...]:
@@ -89,11 +116,16 @@ def _rounded_up(loss: float) -> float:
     return math.ceil(max(loss, 0.0) * 10**digits) / 10**digits
 
 
-def _reason(judged: Judgement, terms: Terms, episodes: int) -> str:
+def _reason(judged: Judgement, terms: Terms, episodes: int, audit: Audit | None) -> str:
     if not judged.complete or (not judged.challengers and terms.shape.n_actions > 1):
         return f"the budget ended after {episodes} episodes, before there was a whole plan"
     if not judged.settled:
         return f"the budget ended after {episodes} episodes: {_open(judged)}"
+    if judged.predicted and audit is None:
+        return (
+            f"the budget ended after {episodes} episodes: {len(judged.predicted)} states are only "
+            "predicted, and no sample of them was tried yet"
+        )
     ties = sum(challenger.loss >= 0 for challenger in judged.challengers)
     reason = f"{len(judged.challengers)} ways to leave the plan are ruled out"
     if ties and terms.gap is not None:
@@ -101,8 +133,8 @@ def _reason(judged: Judgement, terms: Terms, episodes: int) -> str:
     if ties:
         return (
             f"{reason}, but for {ties} that could gain no more than "
-            f"{_rounded_up(judged.loss):.3g}, which is within the resolution of "
-            f"{terms.resolution:g}"
+            f"{_rounded_up(judged.loss):.3g}, which is within the tolerance of "
+            f"{judged.tolerance:.3g}"
         )
     return reason
 

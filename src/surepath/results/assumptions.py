@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from surepath.inference.terms import Terms
+from surepath.inference.separation import in_noise_units
+from surepath.inference.terms import EXACT, Terms
+from surepath.results.certificate import Audit
 from surepath.theory.setting import Setting
 
 DETERMINISTIC = "every episode starts in the same hidden state, which moves deterministically"
@@ -44,8 +46,8 @@ def of_fixed(setting: Setting, sources: Sources) -> tuple[str, ...]:
     )
 
 
-def of_adaptive(terms: Terms) -> tuple[str, ...]:
-    """What the certificate of an adaptive run rests on."""
+def of_adaptive(terms: Terms, audit: Audit | None = None) -> tuple[str, ...]:
+    """What the certificate of an adaptive run rests on; with predictions, their audit."""
     low, high = terms.reward_range
     bounded = math.isfinite(terms.reward_span)
     common = (
@@ -56,7 +58,8 @@ def of_adaptive(terms: Terms) -> tuple[str, ...]:
     gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
     if terms.guarantee == "proved":
         return (*common, *_of_proved(terms), *gap)
-    return (*common, _told_apart(terms.shape.future), *gap, ESTIMATED_VARIANCES)
+    linear = () if audit is None else (_predictable(audit),)
+    return (*common, _told_apart(terms), *linear, *gap, ESTIMATED_VARIANCES)
 
 
 def _of_proved(terms: Terms) -> tuple[str, ...]:
@@ -72,10 +75,29 @@ def _seen(future: int) -> str:
     return "the observation" if future == 1 else f"the next {future} observations"
 
 
-def _told_apart(future: int) -> str:
+def _told_apart(terms: Terms) -> str:
+    seen = _seen(terms.shape.future)
+    if terms.separation == EXACT:
+        return f"hidden states of a level are one if {seen} are equal: readings have no noise"
+    alike = "hidden states of a level are one (they look, move and pay alike), or "
+    if terms.shape.symbols:
+        return (
+            f"{alike}the laws of {seen} differ by a total variation of at least "
+            f"{terms.separation:g}; states that differ by less may have been taken for one"
+        )
     return (
-        f"hidden states that differ in Q* differ in the mean features of {_seen(future)}, by more "
-        "than the readings can hide"
+        f"{alike}the mean features of {seen} differ by at least "
+        f"{in_noise_units(terms.separation):.3g} standard deviations of one reading's noise (a "
+        f"total variation of {terms.separation:g}); states that differ by less may have been taken "
+        "for one"
+    )
+
+
+def _predictable(audit: Audit) -> str:
+    return (
+        f"Q* is linear in the features at the {audit.predicted} states that were only predicted, "
+        f"as it was at {audit.states} of them drawn at random and tried (largest miss "
+        f"{audit.worst_miss:.3g}); nothing shows that none of the others is an exception"
     )
 
 

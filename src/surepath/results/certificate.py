@@ -11,8 +11,9 @@ from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain
 
-SCHEMA = 3
-"""Of `to_dict`: 2 had no status, tolerance and warnings, 1 knew fixed schedules only."""
+SCHEMA = 4
+"""Of `to_dict`: 3 had no declared separation and did not say what it rests on, 2 had no status,
+tolerance and warnings, 1 knew fixed schedules only."""
 
 Source: TypeAlias = Literal["regression", "expansion"]
 
@@ -61,6 +62,15 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class Audit:
+    """Predicted states that were drawn at random and tried before the certificate."""
+
+    states: int
+    worst_miss: float  # the largest difference between what was predicted and what was found
+    predicted: int  # states whose value is still only predicted
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     status: Status
     tolerance: (
@@ -79,6 +89,9 @@ class Certificate:
     schedule: Schedule | None = None  # of a fixed schedule, like the bounds it proves
     bounds: Bounds | None = None
     terms: Terms | None = None  # of an adaptive run
+    rests_on: tuple[str, ...] = ()  # of an adaptive run: "merging", "prediction", both or neither
+    excluded_separation: float | None = None  # the smallest that its readings exclude
+    audit: Audit | None = None  # of its predictions
     doubts: tuple[str, ...] = ()  # what single episodes said against the assumptions
     schema: int = SCHEMA
 

@@ -80,6 +80,7 @@ def _verified(result: Result, path: str | Path) -> Verification:
         judged,
         claimed.terms,
         episodes=result.episodes,
+        audit=claimed.audit,
         doubts=claimed.doubts,
         notes=claimed.notes,
         warnings=tuple(warning for warning in claimed.warnings if warning not in pooled),
