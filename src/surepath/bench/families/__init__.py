@@ -1,0 +1,1 @@
+"""Families of systems that could break an adaptive certificate, each with its exact truth."""

@@ -1,0 +1,71 @@
+"""One run of `learn` on one system of a family, and whether what it claimed is true."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from zlib import crc32
+
+import numpy as np
+
+from surepath.api import learn
+from surepath.bench.families import (
+    dosing,
+    drift,
+    look_alikes,
+    needles,
+    payments,
+    plain,
+    real_readings,
+    sizes,
+)
+from surepath.bench.families.case import Case, Family
+from surepath.bench.harness.runs import Outcome, outcome
+
+CHAPTERS: Mapping[str, tuple[Family, ...]] = {
+    "needles": needles.FAMILIES,
+    "look-alikes": look_alikes.FAMILIES,
+    "real-readings": real_readings.FAMILIES,
+    "payments": payments.FAMILIES,
+    "sizes": sizes.FAMILIES,
+    "drift": drift.FAMILIES,
+    "plain": plain.FAMILIES,
+    "dosing": dosing.FAMILIES,
+}
+"""All families, by what they are about."""
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family for chapter in CHAPTERS.values() for family in chapter
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A system of a family, by number, and the probability that its run is allowed to be wrong."""
+
+    family: str
+    seed: int
+    delta: float
+
+    def build(self) -> Case:
+        return FAMILIES[self.family].make(
+            np.random.default_rng([self.seed, crc32(self.family.encode())])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Outcome):
+    """What a run came to, beside what is true of its system."""
+
+    separation: float  # the true one
+    seconds: float  # of CPU time in `learn`
+
+
+def judge(trial: Trial) -> Judged:
+    case = trial.build()
+    started = time.process_time()
+    result = learn(case.system, seed=trial.seed, delta=trial.delta, **FAMILIES[trial.family].call())
+    seconds = time.process_time() - started
+    found = outcome(result, case.best - case.value(result.actions))
+    return Judged(**asdict(found), separation=case.separation, seconds=seconds)

@@ -1,0 +1,105 @@
+"""Rewards that mislead: rare ones, nearly equal ones, late ones, and one that is hard to find."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepath.bench.families.case import Case, Family, case_of
+from surepath.bench.families.machines import Lottery, drawn, emissions, paid_last
+from surepath.builtin_problems.finite import Dynamics, random_dynamics
+from surepath.builtin_problems.tabular import Tabular
+from surepath.system import IntArray
+
+# ---------------------------------------------------------------- lotteries
+
+
+def lottery(rng: np.random.Generator) -> Case:
+    """In every state one action pays a little for certain, and another rarely pays 1.
+
+    On a path the rare prizes add up: together they are worth several times what is certain, or a
+    fraction of it. As long as none was paid, they look like nothing at all.
+    """
+    horizon, states = drawn(4, 8, rng), drawn(2, 3, rng)
+    chance = rng.uniform(0.01, 0.05)
+    certain = chance * rng.choice([0.2, 2.0])
+    rewards = np.full((horizon, states, 2), certain)
+    prizes = rewards.copy()
+    for h, s in np.ndindex(horizon, states):
+        action = rng.integers(2)
+        rewards[h, s, action], prizes[h, s, action] = chance * rng.uniform(0.8, 1.0), 1.0
+    transitions = rng.integers(states, size=rewards.shape)
+    laws = emissions(horizon, states, drawn(4, 8, rng), rng.uniform(0.4, 0.6), rng)
+    return case_of(Lottery(Tabular(Dynamics(transitions, rewards), laws), prizes))
+
+
+# ---------------------------------------------------------------- near ties
+
+TOLERANCE = 0.1
+
+
+def near_ties(rng: np.random.Generator) -> Case:
+    """Along the best path other actions do the same and pay a little less.
+
+    One of them loses just less or just more than the tolerance; or one at every level loses less,
+    and all together lose more.
+    """
+    horizon, states, actions = (
+        drawn(3, 6, rng),
+        drawn(2, 4, rng),
+        drawn(2, 3, rng),
+    )
+    dynamics = random_dynamics(horizon, states, actions, 2 * TOLERANCE, rng)
+    laws = emissions(horizon, states, drawn(4, 8, rng), rng.uniform(0.4, 0.6), rng)
+    machine = Tabular(dynamics, laws)
+    if rng.random() < 0.5:
+        levels = [drawn(0, horizon - 1, rng)]
+        lead = TOLERANCE * rng.choice([rng.uniform(0.5, 1.0), rng.uniform(1.0, 1.3)])
+    else:
+        levels, lead = list(range(horizon)), TOLERANCE * rng.uniform(1.1, 1.8) / horizon
+    transitions, rewards = dynamics.transitions.copy(), dynamics.rewards.copy()
+    for h in levels:
+        state, best = machine.path(machine.optimum[0])[h], machine.optimum[0][h]
+        other = int((best + rng.integers(1, actions)) % actions)
+        transitions[h, state, other] = transitions[h, state, best]
+        rewards[h, state, best] = max(rewards[h, state, best], lead)
+        rewards[h, state, other] = rewards[h, state, best] - lead
+    return case_of(Tabular(Dynamics(transitions, rewards), laws))
+
+
+# ---------------------------------------------------------------- late payoff
+
+
+def late_payoff(rng: np.random.Generator) -> Case:
+    """Many levels without any reward: every one of a long chain of merges has to be right."""
+    horizon, states = drawn(10, 20, rng), drawn(2, 4, rng)
+    transitions = _permuted(horizon, states, 2, rng)
+    laws = emissions(horizon, states, drawn(4, 10, rng), rng.uniform(0.3, 0.5), rng)
+    return case_of(Tabular(paid_last(transitions, rng), laws))
+
+
+def _permuted(horizon: int, states: int, actions: int, rng: np.random.Generator) -> IntArray:
+    """Moves by which no state is lost: an action leads from two states to two states."""
+    return np.argsort(rng.random((horizon, actions, states)), axis=2).swapaxes(1, 2)
+
+
+# ---------------------------------------------------------------- never paid
+
+
+def never_paid(rng: np.random.Generator) -> Case:
+    """Nothing is ever paid but at the end of one sequence, and there sometimes rarely."""
+    horizon, actions = drawn(4, 8, rng), drawn(2, 4, rng)
+    secret = rng.integers(actions, size=horizon)
+    transitions = np.ones((horizon, 2, actions), dtype=np.int64)
+    transitions[np.arange(horizon), 0, secret] = 0
+    rewards = np.zeros(transitions.shape)
+    rewards[-1, 0, secret[-1]] = rng.choice([rng.uniform(0.2, 0.4), rng.uniform(0.4, 1.0)])
+    laws = emissions(horizon, 2, drawn(4, 8, rng), rng.uniform(0.3, 0.5), rng)
+    return case_of(Tabular(Dynamics(transitions, rewards), laws))
+
+
+FAMILIES = (
+    Family("lotteries", lottery, 50_000),
+    Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
+    Family("late payoff", late_payoff, 50_000),
+    Family("never paid", never_paid, 50_000),
+)
