@@ -9,7 +9,15 @@ from surepath.bench.harness.figures import draw
 from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew, Part
 from surepath.bench.harness.store import Store
-from surepath.bench.suites import adaptive, lower_bounds, peers, real, scaling, table1
+from surepath.bench.suites import (
+    adaptive,
+    calibration,
+    lower_bounds,
+    peers,
+    real,
+    scaling,
+    table1,
+)
 from surepath.bench.suites.constants import constants
 from surepath.bench.suites.futures import futures
 from surepath.bench.suites.gain import gain
@@ -23,6 +31,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "kernels": {"kernels": kernels},
     "gain": {"gain": gain},
     "adaptive": adaptive.PARTS,
+    "calibration": calibration.PARTS,
     "real": real.PARTS,
     "lower-bounds": lower_bounds.PARTS,
     "table1": table1.PARTS,
@@ -32,7 +41,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 """The parts of each suite, by name."""
 
 
-QUICK = ("lower-bounds", "table1", "peers", "scaling")
+QUICK = ("calibration", "lower-bounds", "table1", "peers", "scaling")
 """Suites that also have a size that takes minutes."""
 
 
@@ -47,9 +56,10 @@ def parts_of(suite: str, only: Collection[str] = ()) -> list[Part]:
 def run_suite(suite: str, crew: Crew, only: Collection[str] = ()) -> SuiteReport:
     report = SuiteReport(suite)
     for part in parts_of(suite, only):
-        report.findings.extend(part(crew))
+        for finding in part(crew):
+            report.add(finding)
     if crew.store is not None and (others := crew.store.others):
-        report.findings.append(
+        report.add(
             f"{others} of the runs were made by other code than this: remove {crew.store.path.name}"
             " to make them again."
         )

@@ -2,8 +2,9 @@
 
 Story. Roads that look clearly different lead to a field. Nearly all of them end in the hay; one to
 three end at the needle. Needle and hay look alike but for a total variation that is known exactly,
-from there until the pay, and then all is one again. Whoever takes the ends of two roads for one
-because nothing spoke against it finds out only where it pays.
+from there until the pay, and then all is one again. On the way to the pay every action holds the
+needle, or only one does and the others drop it into the hay. Whoever takes the ends of two roads
+for one because nothing spoke against it finds out only where it pays.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ HAY, NEEDLE = 0, 1
 
 
 def needle(distance: float, rng: np.random.Generator) -> Case:
-    horizon, actions, roads = drawn(3, 6, rng), drawn(2, 3, rng), drawn(2, 4, rng)
-    field = drawn(1, horizon - 1, rng)  # the level where the roads end
+    horizon, actions, roads = drawn(4, 7, rng), drawn(2, 4, rng), drawn(2, 6, rng)
+    field = drawn(1, horizon - 2, rng)  # the level where the roads end
     pay = drawn(field, horizon - 1, rng)
     transitions = rng.integers(roads, size=(horizon, roads, actions))
-    transitions[field:] = np.minimum(np.arange(roads), NEEDLE)[:, None]
-    transitions[pay:] = HAY
+    transitions[field:] = HAY
+    for level in range(field, pay):
+        holding = range(actions) if rng.random() < 0.2 else rng.integers(actions)
+        transitions[level, NEEDLE, holding] = NEEDLE
     _end_roads(transitions, field, rng)
     rewards = np.zeros(transitions.shape)
-    rewards[:field] = rng.choice([0.0, 0.1]) * rng.random((field, roads, actions))
+    rewards[:field] = rng.choice([0.0, 0.0, 0.1]) * rng.random((field, roads, actions))
     rewards[pay] = _paid(roads, actions, rng)
     laws = _laws(transitions.shape, range(field, pay + 1), distance, rng)
     return case_of(Tabular(Dynamics(transitions, rewards), laws))
@@ -49,8 +52,8 @@ def _end_roads(transitions: IntArray, field: int, rng: np.random.Generator) -> N
 
 def _paid(roads: int, actions: int, rng: np.random.Generator) -> FloatArray:
     """What the field pays: much more at the needle by one action, or much less by all of them."""
-    if rng.random() < 0.5:
-        rewards = np.full((roads, actions), 0.3)
+    if rng.random() < 0.7:
+        rewards = np.full((roads, actions), rng.choice([0.0, 0.3]))
         rewards[NEEDLE, rng.integers(actions)] = 0.9
     else:
         rewards = np.full((roads, actions), 0.7)
@@ -62,7 +65,7 @@ def _laws(
     shape: tuple[int, ...], field: range, distance: float, rng: np.random.Generator
 ) -> FloatArray:
     symbols = drawn(6, 12, rng)
-    laws = emissions(shape[0], shape[1], symbols, rng.uniform(0.5, 0.6), rng)
+    laws = emissions(shape[0], shape[1], symbols, 0.4, rng)
     for level in field:
         laws[level, HAY] = some_law(symbols, rng)
         laws[level, NEEDLE] = shifted(laws[level, HAY], distance, rng)

@@ -19,7 +19,7 @@ def lottery(rng: np.random.Generator) -> Case:
     On a path the rare prizes add up: together they are worth several times what is certain, or a
     fraction of it. As long as none was paid, they look like nothing at all.
     """
-    horizon, states = drawn(4, 8, rng), drawn(2, 3, rng)
+    horizon, states = drawn(6, 12, rng), drawn(2, 3, rng)
     chance = rng.uniform(0.01, 0.05)
     certain = chance * rng.choice([0.2, 2.0])
     rewards = np.full((horizon, states, 2), certain)
@@ -73,7 +73,7 @@ def late_payoff(rng: np.random.Generator) -> Case:
     """Many levels without any reward: every one of a long chain of merges has to be right."""
     horizon, states = drawn(10, 20, rng), drawn(2, 4, rng)
     transitions = _permuted(horizon, states, 2, rng)
-    laws = emissions(horizon, states, drawn(4, 10, rng), rng.uniform(0.3, 0.5), rng)
+    laws = emissions(horizon, states, drawn(6, 12, rng), 0.3, rng)
     return case_of(Tabular(paid_last(transitions, rng), laws))
 
 
@@ -93,7 +93,7 @@ def never_paid(rng: np.random.Generator) -> Case:
     transitions[np.arange(horizon), 0, secret] = 0
     rewards = np.zeros(transitions.shape)
     rewards[-1, 0, secret[-1]] = rng.choice([rng.uniform(0.2, 0.4), rng.uniform(0.4, 1.0)])
-    laws = emissions(horizon, 2, drawn(4, 8, rng), rng.uniform(0.3, 0.5), rng)
+    laws = emissions(horizon, 2, drawn(4, 12, rng), 0.3, rng)
     return case_of(Tabular(Dynamics(transitions, rewards), laws))
 
 

@@ -13,15 +13,20 @@ TRIES = 1000
 def shifted(law: FloatArray, distance: float, rng: np.random.Generator) -> FloatArray:
     """Another law at exactly that total variation.
 
-    A random half of the symbols or the fewest that have enough mass to give lose it to the others,
-    each in proportion to its own: the difference is in many small steps, or in few large ones.
+    A random half of the symbols or the fewest that have enough mass lose it, each in proportion to
+    its own, and all others gain alike: the difference is in many small steps, or in few large ones.
     """
-    order = rng.permutation(len(law))
-    needed = int((np.cumsum(law[order]) < distance * 1.02).sum()) + 1
-    giving = order[: max(needed, len(law) // 2) if rng.random() < 0.5 else needed]
-    factors = np.full(len(law), 1 + distance / (1 - law[giving].sum()))
-    factors[giving] = 1 - distance / law[giving].sum()
-    return law * factors
+    while True:
+        order = rng.permutation(len(law))
+        needed = int((np.cumsum(law[order]) < distance * 1.02).sum()) + 1
+        few = needed if rng.random() < 0.5 else max(needed, len(law) // 2)
+        if few < len(law):
+            break
+    giving, taking = order[:few], order[few:]
+    other = law.copy()
+    other[giving] *= 1 - distance / law[giving].sum()
+    other[taking] += distance / len(taking)
+    return other
 
 
 def some_law(symbols: int, rng: np.random.Generator) -> FloatArray:

@@ -63,6 +63,18 @@ class SuiteReport:
     suite: str
     findings: list[Finding] = field(default_factory=list[Finding])
 
+    def add(self, finding: Finding) -> None:
+        """One finding more; a table that goes on where the last one ended is joined to it."""
+        last = self.findings[-1] if self.findings else None
+        if (
+            isinstance(finding, Section)
+            and isinstance(last, Section)
+            and (finding.title, finding.columns) == (last.title, last.columns)
+        ):
+            self.findings[-1] = Section(last.title, last.columns, [*last.rows, *finding.rows])
+        else:
+            self.findings.append(finding)
+
     @property
     def sections(self) -> list[Section]:
         return [finding for finding in self.findings if isinstance(finding, Section)]

@@ -118,8 +118,8 @@ def play(job: Job) -> Outcome:
 class Crew:
     """Runs jobs in so many processes; a context manager, because processes take time to start.
 
-    store: results are kept in it, and those it has are not run again. quick: whether suites are
-    to be run at the size that takes minutes.
+    A run that was made is not made again. store: results are kept in it, and taken from it. quick:
+    whether suites are to be run at the size that takes minutes.
     """
 
     def __init__(
@@ -128,6 +128,7 @@ class Crew:
         self.quick = quick
         self.store = store
         self._workers = workers
+        self._made: dict[tuple[Callable[..., Any], str], Any] = {}  # by function and job
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Crew:
@@ -142,13 +143,16 @@ class Crew:
         """`run` of every job, in the order of the jobs, with a bar."""
         results: dict[int, R] = {}
         for index, job in enumerate(jobs):
-            if self.store is not None and self.store.has(run, job):
+            if (run, repr(job)) in self._made:
+                results[index] = self._made[run, repr(job)]
+            elif self.store is not None and self.store.has(run, job):
                 results[index] = self.store.get(run, job)
         missing = [index for index in range(len(jobs)) if index not in results]
         for index, result in self._run(run, {index: jobs[index] for index in missing}, title):
             results[index] = result
             if self.store is not None:
                 self.store.keep(run, jobs[index], result)
+        self._made |= {(run, repr(job)): results[index] for index, job in enumerate(jobs)}
         return [results[index] for index in range(len(jobs))]
 
     def _run(

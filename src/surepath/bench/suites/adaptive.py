@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from surepath.bench.harness.runs import Part
 from surepath.bench.suites.broken import broken_assumptions
-from surepath.bench.suites.calibration import calibration, proved
 from surepath.bench.suites.floor import against_floor
 from surepath.bench.suites.growth import beyond_tabular, growth
 from surepath.bench.suites.merging import against_merging
+from surepath.bench.suites.proved import proved
 from surepath.bench.suites.ties import STEP_SECONDS, overhead, ties
 
 
@@ -29,7 +29,6 @@ class Scale:
     repeats: int = 4  # of floor and ties, on each instance
     beyond: int = 100  # instances of each problem, and of each point of a sweep
     points: int = 4  # of each sweep
-    calibrated: int = 250  # instances of each family and delta
     proved: int = 1000  # instances of each family
     broken: int = 100  # runs of each row
     slow: int = 4  # runs on each slow system
@@ -43,7 +42,6 @@ PARTS: Mapping[str, Part] = {
     "floor": lambda crew: [against_floor(crew, SCALE.instances, SCALE.repeats)],
     "beyond": lambda crew: [beyond_tabular(crew, SCALE.beyond)],
     "growth": lambda crew: growth(crew, SCALE.beyond, SCALE.points),
-    "calibration": lambda crew: [calibration(crew, SCALE.calibrated)],
     "proved": lambda crew: [proved(crew, SCALE.proved)],
     "broken": lambda crew: broken_assumptions(crew, SCALE.broken),
     "ties": lambda crew: [ties(crew, SCALE.instances, SCALE.repeats)],
