@@ -59,13 +59,19 @@ class Judged(Outcome):
     """What a run came to, beside what is true of its system."""
 
     separation: float  # the true one
+    cap: int  # most episodes that it might have taken
     seconds: float  # of CPU time in `learn`
+
+    @property
+    def cost(self) -> int:
+        """Episodes; a run without a certificate costs all that it might have."""
+        return self.episodes if self.certified else self.cap
 
 
 def judge(trial: Trial) -> Judged:
-    case = trial.build()
+    family, case = FAMILIES[trial.family], trial.build()
     started = time.process_time()
-    result = learn(case.system, seed=trial.seed, delta=trial.delta, **FAMILIES[trial.family].call())
+    result = learn(case.system, seed=trial.seed, delta=trial.delta, **family.call())
     seconds = time.process_time() - started
     found = outcome(result, case.best - case.value(result.actions))
-    return Judged(**asdict(found), separation=case.separation, seconds=seconds)
+    return Judged(**asdict(found), separation=case.separation, cap=family.cap, seconds=seconds)

@@ -63,8 +63,8 @@ def blind_region(rng: np.random.Generator) -> Case:
     Behind it two actions lead to two places, whose readings are far from all that is seen before,
     and near each other. One pays much and the other nothing.
     """
-    actions, gate = drawn(3, 4, rng), drawn(3, 4, rng)
-    horizon = drawn(gate + 2, gate + 3, rng)
+    actions, gate = drawn(4, 5, rng), drawn(5, 6, rng)
+    horizon = gate + drawn(2, 3, rng)
     way = rng.integers(actions, size=gate + 1)
     transitions = np.empty((horizon, 4, actions), dtype=np.int64)
     transitions[:] = np.arange(4)[:, None]

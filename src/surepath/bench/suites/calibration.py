@@ -60,11 +60,9 @@ def chapter(families: Sequence[Family], crew: Crew) -> list[Section]:
     for family in families:
         for delta in DELTAS:
             played = _played(crew, family, delta)
-            declared = family.declared
-            true = min(run.separation for run in played)
-            cells = _cells(played, [family.cap] * len(played), _false(family, played), delta)
+            cells = _cells(played, _false(family, played), delta)
             verdict = _verdict(family, played, delta)
-            rows.append((family.name, delta, declared, true, *cells, verdict))
+            rows.append((family.name, delta, family.declared, *cells, verdict))
     return [table(rows)]
 
 
@@ -72,17 +70,13 @@ def pooled(crew: Crew) -> list[Section]:
     """All runs on systems of which all is true that is assumed."""
     rows: list[tuple[Cell, ...]] = []
     for delta in DELTAS:
-        runs, caps, false = list[Judged](), list[int](), 0
+        runs, false = list[Judged](), 0
         for family in FAMILIES.values():
             played = _covered(family, _played(crew, family, delta))
             runs += played
-            caps += [family.cap] * len(played)
             false += _false(family, played)
-        cells = _cells(runs, caps, false, delta)
-        true = min(run.separation for run in runs)
-        rows.append(
-            ("all that is covered", delta, "-", true, *cells, _word(false, len(runs), delta))
-        )
+        verdict = _word(false, len(runs), delta)
+        rows.append(("all that is covered", delta, "-", *_cells(runs, false, delta), verdict))
     return [table(rows)]
 
 
@@ -101,14 +95,12 @@ def _false(family: Family, played: Sequence[Judged]) -> int:
     return sum(run.false for run in played)
 
 
-def _cells(
-    played: Sequence[Judged], caps: Sequence[int], false: int, delta: float
-) -> tuple[Cell, ...]:
-    """What is said of all runs of a row; a run without a certificate costs all it might."""
-    costs = [run.episodes if run.certified else cap for run, cap in zip(played, caps, strict=True)]
-    late = IN_TIME * float(np.mean(costs))
+def _cells(played: Sequence[Judged], false: int, delta: float) -> tuple[Cell, ...]:
+    """What is said of all runs of a row."""
+    late = IN_TIME * float(np.mean([run.cost for run in played]))
     in_time = sum(run.certified and run.episodes <= late for run in played)
     return (
+        min(run.separation for run in played),
         len(played),
         sum(run.certified for run in played),
         false,
