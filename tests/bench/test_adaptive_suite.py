@@ -8,13 +8,13 @@ import pytest
 
 from surepath.bench import run_suite
 from surepath.bench.harness.runs import Crew
-from surepath.bench.suites import calibration, growth, merging, ties
+from surepath.bench.suites import growth, merging, ties
 from surepath.bench.suites.adaptive import PARTS, Scale
 from surepath.errors import InputError
 
 TINY = Scale(
-    instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, calibrated=1,
-    proved=2, broken=2, slow=1, step_seconds=1e-6,
+    instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, proved=2,
+    broken=2, slow=1, step_seconds=1e-6,
 )  # fmt: skip
 
 
@@ -23,7 +23,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("surepath.bench.suites.adaptive"), "SCALE", TINY)
     monkeypatch.setattr(merging, "SIZES", merging.SIZES[:2])
     monkeypatch.setattr(growth, "BEYOND", growth.BEYOND[:1])
-    monkeypatch.setattr(calibration, "DELTAS", (0.1,))
     monkeypatch.setattr(ties, "SIZES", ties.SIZES[:1])
     monkeypatch.setattr(ties, "SLOW", ties.SLOW[:1])
 

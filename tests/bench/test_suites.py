@@ -31,6 +31,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "gain": {"SIZES": (4, 8, 16), "RIDGES": (0.1,), "SEEDS": 1, "CANDIDATES": 64},
     # Its parts are tested one by one elsewhere.
     "adaptive": {"SCALE": Scale(instances=1, repeats=1)},
+    "calibration": {"FULL": 300},  # one run of each family
     "real": {"SCALE": real.Scale(repeats=1)},
     "lower-bounds": {
         "FULL": lower_bounds.Scale(
@@ -74,7 +75,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     # The parts of the larger suites are tested one by one elsewhere.
-    some = {"adaptive": ["floor"], "real": ["bookkeeping"], "lower-bounds": ["leaking", "search"]}
+    some = {
+        "adaptive": ["floor"],
+        "calibration": ["plain"],
+        "real": ["bookkeeping"],
+        "lower-bounds": ["leaking", "search"],
+    }
     report = run_suite(name, Crew(), some.get(name, ()))
     assert isinstance(report, SuiteReport)
     assert report.suite == name

@@ -46,7 +46,7 @@ class Family:
     declared: float = SEPARATION  # the separation that `learn` is told
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # for `learn`, beside it
     covered: bool = True  # the other assumptions hold: fixed moves, no drift, sensors see all
-    runs: int = 300  # of a full suite, for each delta
+    runs: int = 300  # of a full suite, for each delta; fewer where one takes many seconds
     must_warn: bool = False  # a certificate without a warning is false, whatever its plan
 
     def call(self) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from surepath.bench.harness.runs import Crew, Part
 
 DELTAS = (0.05, 0.2)
 
-QUICK_SHARE = 30
-"""A quick suite makes one of so many runs."""
+FULL, QUICK = 1, 30
+"""A full and a quick suite make one of so many runs of each family."""
 
 IN_TIME = 4
 """A run that takes more than so many times the mean cost is late."""
@@ -39,7 +39,7 @@ COLUMNS = (
 
 def trials(family: Family, delta: float, quick: bool) -> list[Trial]:
     """Fresh systems for every delta."""
-    runs = max(3, family.runs // QUICK_SHARE) if quick else family.runs
+    runs = max(1, family.runs // (QUICK if quick else FULL))
     first = DELTAS.index(delta) * family.runs
     return [Trial(family.name, seed, delta) for seed in range(first, first + runs)]
 
