@@ -79,7 +79,7 @@ def test_rows_below_are_below(name: str) -> None:
     assert not FAMILIES[name].holds(true)
 
 
-@pytest.mark.parametrize("name", ["needles", "needles, told 0.2", "late payoff", "never paid"])
+@pytest.mark.parametrize("name", ["needles", "needles, told 0.2", "close laws", "never paid"])
 def test_the_nearest_states_are_exactly_as_far_apart_as_declared(name: str) -> None:
     for seed in SEEDS:
         case = Trial(name, seed, 0.1).build()

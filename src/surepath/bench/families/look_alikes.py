@@ -19,14 +19,13 @@ from surepath.system import FloatArray, IntArray
 
 def close_laws(distance: float, rng: np.random.Generator) -> Case:
     """Many symbols, a little difference in each of them, and no reward before the last step."""
-    horizon, states, actions = (
-        drawn(3, 6, rng),
-        drawn(3, 6, rng),
-        drawn(2, 3, rng),
-    )
-    transitions = rng.integers(states, size=(horizon, states, actions))
-    laws = emissions(horizon, states, drawn(10, 50, rng), distance, rng)
-    return case_of(Tabular(paid_last(transitions, rng), laws))
+    while True:
+        horizon, states, actions = drawn(3, 6, rng), drawn(3, 6, rng), drawn(2, 3, rng)
+        transitions = rng.integers(states, size=(horizon, states, actions))
+        laws = emissions(horizon, states, drawn(10, 50, rng), distance, rng)
+        case = case_of(Tabular(paid_last(transitions, rng), laws))
+        if case.separation < distance + 1e-9:  # the nearest states of some level are reached
+            return case
 
 
 # ---------------------------------------------------------------- aliased states
