@@ -14,7 +14,7 @@ from surepath.errors import InputError
 
 TINY = Scale(
     instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, proved=2,
-    broken=2, slow=1, step_seconds=1e-6,
+    broken=2, recorded=1, slow=1, step_seconds=1e-6,
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""The adaptive schedule: against a rival, against the floor, and when nothing is as assumed.
+"""The adaptive schedule: against a rival, the floor and an older engine, and off its assumptions.
 
 Ours is called as anybody would call it, `surepath.learn(problem, delta=..., seed=...)`: it is told
 neither gap nor norm nor the number of hidden states. Every number is a ratio or a rate from runs of
-this command, with 95 % Wilson intervals.
+this command, with 95 % Wilson intervals; the runs of the older engine alone were recorded before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from surepath.bench.harness.runs import Part
 from surepath.bench.suites.broken import broken_assumptions
+from surepath.bench.suites.cost import against_older
 from surepath.bench.suites.floor import against_floor
 from surepath.bench.suites.growth import beyond_tabular, growth
 from surepath.bench.suites.merging import against_merging
@@ -31,6 +32,7 @@ class Scale:
     points: int = 4  # of each sweep
     proved: int = 1000  # instances of each family
     broken: int = 100  # runs of each row
+    recorded: int = 20  # of the older engine's runs on each size
     slow: int = 4  # runs on each slow system
     step_seconds: float = STEP_SECONDS
 
@@ -40,6 +42,7 @@ SCALE = Scale()
 PARTS: Mapping[str, Part] = {
     "rival": lambda crew: against_merging(crew, SCALE.instances, SCALE.runs, SCALE.tuning),
     "floor": lambda crew: [against_floor(crew, SCALE.instances, SCALE.repeats)],
+    "cost": lambda crew: [against_older(crew, SCALE.recorded)],
     "beyond": lambda crew: [beyond_tabular(crew, SCALE.beyond)],
     "growth": lambda crew: growth(crew, SCALE.beyond, SCALE.points),
     "proved": lambda crew: [proved(crew, SCALE.proved)],
