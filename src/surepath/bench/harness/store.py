@@ -100,7 +100,15 @@ def _key(run: str, job: str) -> str:
     return f"{run} {job}"
 
 
-RUNNING = ("arena.py", "attempt.py", "ppo.py", "rivals.py", "runs.py", "worlds.py")
+RUNNING = (
+    "arena.py",
+    "attempt.py",
+    "ppo.py",
+    "registered.py",
+    "rivals.py",
+    "runs.py",
+    "worlds.py",
+)
 """What runs of a bench are made with, beside the package itself; its other modules choose runs and
 report them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.api import learn
+from surepath.bench.harness.reasons import by_kind
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import Crew, Outcome, certified_rate, outcome
 from surepath.bench.harness.statistics import rate
@@ -188,12 +188,4 @@ def _commonest(played: list[Outcome]) -> tuple[int, str]:
     """The most common kind of refusal or warning, and the first of them in full."""
     said = [run.reason for run in played if not run.certified]
     said += [text for run in played if run.certified for text in run.warnings]
-    if not said:
-        return 0, "-"
-    kind, count = Counter(map(_kind, said)).most_common(1)[0]
-    return count, next(text for text in said if _kind(text) == kind)
-
-
-def _kind(text: str) -> str:
-    """How it begins, without the numbers in it."""
-    return "".join(letter for letter in text if letter.isalpha())[:40]
+    return by_kind(said)[0] if said else (0, "-")

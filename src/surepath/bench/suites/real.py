@@ -1,9 +1,11 @@
 """Environments nobody here wrote, and what it costs to keep the books.
 
-The environments are those of the examples, at full size: run it from a clone. Each has a noisy
-sensor, a fixed start, and an optimum found apart by searching the environment without noise. The
-rival is what most people would try first: recurrent PPO (sb3-contrib, with its own defaults), on
-the same noisy environment, after as many steps as surepath took until it stopped by itself.
+Certificates at default settings come first: of environments of Gymnasium's registry, with ranges of
+rewards that are too wide, and of a recipe whose hidden state no sensor shows. Then the environments
+of the examples, at full size: run these from a clone. Each has a noisy sensor, a fixed start, and
+an optimum found apart by searching the environment without noise. The rival is what most people
+would try first: recurrent PPO (sb3-contrib, with its own defaults), on the same noisy environment,
+after as many steps as surepath took until it stopped by itself.
 """
 
 # Gymnasium, Ray and sb3-contrib are loaded when they are used, and have few types:
@@ -30,6 +32,8 @@ from surepath.bench.harness.report import Cell, Finding, Section
 from surepath.bench.harness.runs import Crew, Part
 from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.harness.worlds import Case
+from surepath.bench.suites.certificates import certificates, ranges
+from surepath.bench.suites.recipe import recipes
 from surepath.journal.database import Journal
 from surepath.run.executors import Executor, Serial
 from surepath.run.ray import RayCluster
@@ -42,7 +46,11 @@ SLEEP = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    seeds: int = 20  # of surepath, on each environment
+    certified: int = 10  # seeds, on each environment of the table of certificates
+    many: int = 60  # the same, where a run takes seconds and certificates have been false
+    widened: int = 5  # seeds, for each range of rewards
+    recipes: int = 20
+    seeds: int = 20  # of surepath beside PPO, on each environment
     policies: int = 1  # that PPO is trained for, on each environment: it does 200 steps a second
     episodes: int = 20  # by which a policy is judged
     repeats: int = 40  # pairs of timings
@@ -240,6 +248,9 @@ def _speed(system: System, executor: Executor, episodes: int) -> float:
 
 
 PARTS: Mapping[str, Part] = {
+    "certificates": lambda crew: [certificates(crew, SCALE.certified, SCALE.many)],
+    "ranges": lambda crew: [ranges(crew, SCALE.widened)],
+    "recipe": lambda crew: [recipes(crew, SCALE.recipes)],
     "environments": environments,
     "bookkeeping": bookkeeping,
     "throughput": throughput,
