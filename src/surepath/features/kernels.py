@@ -190,19 +190,24 @@ class Nystroem:
     m eps times the largest (m landmarks, eps the unit of double precision) are raised to that
     floor. It is the size of the rounding in Kzz itself: what lies below is noise, and divided by
     the root of the floor that noise adds at most about m eps to an inner product.
+
+    With fewer dimensions than landmarks, psi is projected onto those directions of the span that
+    the landmarks fill most: the leading eigenvectors of Kzz.
     """
 
-    def __init__(self, kernel: Kernel, landmarks: ArrayLike) -> None:
+    def __init__(self, kernel: Kernel, landmarks: ArrayLike, dimension: int | None = None) -> None:
         self.kernel = kernel
         self.landmarks = points(landmarks)
-        self.dimension = len(self.landmarks)
+        self.dimension = min(len(self.landmarks), dimension or len(self.landmarks))
         self.radius = self._radius()
         matrix = gram(kernel, self.landmarks, self.landmarks)
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
         if values[-1] <= 0:
             check_positive(kernel, self.landmarks)
-        floor = max(self.dimension * np.finfo(np.float64).eps * values[-1], 1e-300)
-        self._root = (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T  # Kzz^(-1/2)
+        floor = max(len(values) * np.finfo(np.float64).eps * values[-1], 1e-300)
+        inverse = vectors / np.sqrt(np.maximum(values, floor))
+        whole = self.dimension == len(values)
+        self._root = inverse @ vectors.T if whole else inverse[:, -self.dimension :]  # Kzz^(-1/2)
 
     def _radius(self) -> float | None:
         """||psi|| <= sqrt(k(o, o)), which is the same everywhere for a stationary kernel."""

@@ -38,7 +38,7 @@ class Dependence:
     """Running statistics of the dependence between neighbouring steps."""
 
     def __init__(self, features: Features) -> None:
-        self._features = features
+        self.features = features  # may be replaced: every batch is a test of its own
         self._found: dict[int, float] = {}
         self._expected: dict[int, float] = {}
         self._variance: dict[int, float] = {}
@@ -60,7 +60,7 @@ class Dependence:
 
     def _read(self, episodes: Episodes, step: int) -> FloatArray:
         """What was read at a step, centred: features and, where there is one, the reward."""
-        rows = self._features.rows(episodes.observations[:, step])
+        rows = self.features.rows(episodes.observations[:, step])
         if step < len(episodes.actions):
             rows = np.column_stack([rows, episodes.rewards[:, step]])
         mean = rows.mean(axis=0)

@@ -65,6 +65,12 @@ class Tuning:
         "Ways to go on that a future may have. Each of them has to be read before two prefixes "
         "count as one, so a longer future costs as many times more; beyond this a run is refused.",
     )
+    least_seen: float = _validity(
+        0.9,
+        "A place of which landmarks of a kernel see a smaller share than this, in units of what "
+        "they see of the pilot, gets landmarks of its own. With a smaller share, places on "
+        "different sides of a landmark begin to look alike.",
+    )
 
     # ------------------------------------------------ what is a state worth that was not tried?
     least_points: int = _validity(
@@ -170,6 +176,11 @@ class Tuning:
         1.5,
         "Readings grow by this factor between two looks at whether what looks alike goes on alike, "
         "which takes as much computing as a judgement.",
+    )
+    landmarks_at_once: int = _cost(
+        4,
+        "Landmarks that a place gets when it has too few: enough to see on which side of them "
+        "something lies, and few enough that there is room for other places.",
     )
     least_request: int = _cost(4, "Episodes below which a request is not worth its round.")
     most_labels: int = _cost(

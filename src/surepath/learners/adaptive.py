@@ -15,7 +15,9 @@ All that is open is asked for at once, so that many can work on it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +32,12 @@ from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
 from surepath.learners.audit import Auditor
 from surepath.learners.base import Answer, Asking
+from surepath.learners.growth import Growth
 from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.system import Actions, Episodes, FloatArray, Request, steps_of
+from surepath.system import Actions, Episodes, FloatArray, Request, RewardMoments, steps_of
 
 
 class Adaptive(Asking):
@@ -60,6 +63,7 @@ class Adaptive(Asking):
         self.root = Node()
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
+        self.growth = Growth(features)
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
         self._future_grows = future_grows
@@ -71,7 +75,11 @@ class Adaptive(Asking):
 
     def _advance(self, answers: list[Answer] | None) -> None:
         for request, answer in zip(self._asked, answers or (), strict=True):
-            self._absorb(request, answer)
+            self._absorb(request.actions, answer.observations, answer.rewards)
+            if isinstance(answer.raw, Episodes):
+                self.dependence.add(answer.raw)
+        if self.growth.look(self.root, answers or (), self.usage.episodes):
+            self._look_through(self.growth.features)
         wanted = self._wanted()
         self._asked = self._pending = tuple(
             self._request(actions, part)
@@ -82,19 +90,30 @@ class Adaptive(Asking):
             assert self.judgement is not None  # nothing is wanted once everything was judged
             self.plan = levels(self.judgement)
 
-    def _absorb(self, request: Request, answer: Answer) -> None:
+    def _absorb(
+        self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
+    ) -> None:
         node = self.root
-        node.absorb(answer.observations[0])
-        for level, action in enumerate(request.actions):
+        node.absorb(digests[0])
+        for level, action in enumerate(actions):
             node = node.child(action)
-            node.rewards.add(answer.rewards[level])
+            node.rewards.add(rewards[level])
             if not node.seen:
                 node.seen = True
                 self.usage.nodes += 1
             if level + 1 < self.horizon:
-                node.absorb(answer.observations[level + 1])
-        if isinstance(answer.raw, Episodes):
-            self.dependence.add(answer.raw)
+                node.absorb(digests[level + 1])
+
+    def _look_through(self, features: Features) -> None:
+        """Go on with other features, as if they had been there from the beginning."""
+        shape = replace(self.terms.shape, dimension=features.dimension)
+        self.terms = replace(self.terms, shape=shape)
+        embedding = CloudEmbedding(features, shape.n_actions, shape.future)
+        self.embedding = embedding
+        self.dependence.features = features
+        self.root, self.usage.nodes = Node(), 0
+        for told in self.growth.retold(embedding):
+            self._absorb(*told)
 
     def _parts(self, count: int) -> list[int]:
         whole, rest = divmod(count, self._largest_batch)

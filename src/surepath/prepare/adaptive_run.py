@@ -22,7 +22,7 @@ from surepath.run.seeds import choices
 @dataclass(frozen=True)
 class AdaptiveRun:
     task: Task
-    features: Features
+    features: Features  # at the beginning, like the terms; those of the learner may grow
     terms: Terms
 
     @classmethod
@@ -46,21 +46,22 @@ class AdaptiveRun:
 
     def result(self) -> Result:
         """What the learner has found, at the end or before."""
-        learner = self.learner
+        learner, terms = self.learner, self.learner.terms
         doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
-        judged = judge(learner.root, learner.terms, learner.incumbent or None)
+        judged = judge(learner.root, terms, learner.incumbent or None)
+        doubts = (*((doubt,) if doubt else ()), *learner.growth.doubts(judged.machine))
         known = judged.plan.actions if judged.complete else learner.incumbent
         return Result(
-            actions=known + (0,) * (self.terms.shape.horizon - len(known)),
+            actions=known + (0,) * (terms.shape.horizon - len(known)),
             value=judged.value,
-            interval=learner.terms.return_range if doubt else interval(judged, learner.terms),
+            interval=terms.return_range if doubts else interval(judged, terms),
             certificate=conclude(
                 judged,
-                learner.terms,
+                terms,
                 episodes=learner.usage.episodes,
                 audit=learner.auditor.passed,
-                doubts=(doubt,) if doubt else (),
-                notes=self.task.notes + learner.grown,
+                doubts=doubts,
+                notes=self.task.notes + learner.grown + learner.growth.notes(),
                 warnings=(warning,) if warning else (),
             ),
             usage=learner.usage,

@@ -34,19 +34,25 @@ def resolve(
     pilot: Callable[[], Pilot],
     samples: int,
     landmarks: int = LANDMARKS,
+    *,
+    grow: bool = False,
 ) -> Resolved:
-    """The features that `features` stands for on this system, for so many readings a node."""
+    """The features that `features` stands for on this system, for so many readings a node.
+
+    grow: whether landmarks of a kernel may be added during the run.
+    """
     if isinstance(features, str):
-        return _named(features, system, pilot, samples, landmarks)
+        return _named(features, system, pilot, samples, landmarks, grow=grow)
     if isinstance(features, KernelFeatures):
-        return kernel_features(features, system, pilot)
+        return kernel_features(features, system, pilot, grow=grow)
     if not isinstance(features, type):
         if all(hasattr(features, name) for name in ("dimension", "radius", "statistics", "mean")):
             return _as_given(cast(Features, features))
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
         if is_kernel(features):
-            return kernel_features(exact_or_landmarks(features, samples, landmarks), system, pilot)
+            choice = exact_or_landmarks(features, samples, landmarks)
+            return kernel_features(choice, system, pilot, grow=grow)
         if callable(features):
             name = getattr(features, "__name__", type(features).__name__)
             return function_features(features, pilot(), f"the function {name}")
@@ -65,7 +71,13 @@ def _as_given(features: Features) -> Resolved:
 
 
 def _named(
-    name: str, system: System, pilot: Callable[[], Pilot], samples: int, landmarks: int
+    name: str,
+    system: System,
+    pilot: Callable[[], Pilot],
+    samples: int,
+    landmarks: int,
+    *,
+    grow: bool,
 ) -> Resolved:
     encoding = encoding_of(system)
     symbols = Declared(system).n_observations
@@ -78,7 +90,8 @@ def _named(
             f"there are no features named {name!r}", got=repr(name), remedy=nearest(name, NAMES)
         )
     if name in KERNELS:
-        return kernel_features(exact_or_landmarks(name, samples, landmarks), system, pilot)
+        choice = exact_or_landmarks(name, samples, landmarks)
+        return kernel_features(choice, system, pilot, grow=grow)
     if name == "onehot":
         return _one_hot(system, encoding)
     if encoding is not None:

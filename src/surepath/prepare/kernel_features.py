@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoder, Encoding
 from surepath.errors import InputError
 from surepath.features import Approximated
+from surepath.features.growing import Growing, share_seen
 from surepath.features.kernels import (
     FourierFeatures,
     Kernel,
@@ -47,6 +48,9 @@ IMAGE_COMPONENTS = 12
 
 IMAGES = 1000
 """Images of the pilot that a projection is fitted on, and that are projected at once."""
+
+ROOM = 2
+"""Most landmarks that a run may come to have, in units of those it begins with."""
 
 KERNELS = ("rbf", "matern")
 APPROXIMATIONS = ("exact", "nystroem", "fourier")
@@ -106,8 +110,13 @@ def exact_or_landmarks(kernel: object, samples: int, landmarks: int) -> KernelFe
     return KernelFeatures(kernel, "exact" if exact else "nystroem", landmarks)
 
 
-def kernel_features(choice: KernelFeatures, system: System, pilot: Callable[[], Pilot]) -> Resolved:
-    """The features that a choice of kernel stands for, with scales and landmarks of the pilot."""
+def kernel_features(
+    choice: KernelFeatures, system: System, pilot: Callable[[], Pilot], *, grow: bool = False
+) -> Resolved:
+    """The features that a choice of kernel stands for, with scales and landmarks of the pilot.
+
+    grow: whether landmarks may be added during the run.
+    """
     sample = pilot()
     view, view_note = _view(system, sample, balanced=isinstance(choice.kernel, str))
     values = view(sample.observations)
@@ -128,14 +137,23 @@ def kernel_features(choice: KernelFeatures, system: System, pilot: Callable[[], 
         fitted = isinstance(choice.kernel, str) or bool(view_note)
         return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain, fitted)
     if choice.approximation == "nystroem":
-        psi = Nystroem(kernel, pick_landmarks(values, choice.components, rng))
-        note += f"; approximated by {psi.dimension} landmarks (Nystroem){counted}"
-    else:
-        # Its inner products may exceed the kernel's, so the kernel's gain does not bound its own.
-        gain = None
-        psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
-        note += f"; approximated by {psi.dimension} random Fourier features"
-    return Resolved(Approximated(psi, view), note, gain, fitted=True)
+        nystroem = Nystroem(kernel, pick_landmarks(values, choice.components, rng))
+        features = (
+            _growing(nystroem, view, choice.components, values)
+            if grow
+            else Approximated(nystroem, view)
+        )
+        note += f"; approximated by {nystroem.dimension} landmarks (Nystroem){counted}"
+        return Resolved(features, note, gain, fitted=True)
+    # Its inner products may exceed the kernel's, so the kernel's gain does not bound its own.
+    psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
+    note += f"; approximated by {psi.dimension} random Fourier features"
+    return Resolved(Approximated(psi, view), note, fitted=True)
+
+
+def _growing(nystroem: Nystroem, view: Encoder, components: int, values: FloatArray) -> Growing:
+    usual = share_seen(nystroem, values)
+    return Growing(nystroem, view, components=components, most=ROOM * components, usual=usual)
 
 
 def _kernel_of(kernel: Any, values: FloatArray) -> tuple[Kernel, str]:

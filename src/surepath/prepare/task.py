@@ -56,7 +56,7 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
     own = call.own_schedule
     samples = RAW_RANK_SAMPLES if own is None else own.feature_samples
     landmarks = [ADAPTIVE_LANDMARKS] if call.adaptive else []
-    psi = resolve(call.features, call.system, pilot, samples, *landmarks)
+    psi = resolve(call.features, call.system, pilot, samples, *landmarks, grow=call.adaptive)
     drawn = pilot() if pilot.cache_info().currsize else None
     spent = drawn.episodes if drawn else 0
     choice = _future(call, runner, psi.features, samples, spent)

@@ -130,7 +130,10 @@ class CloudEmbedding(VectorEmbedding):
             rows = self.features.rows(np.arange(len(sample.counts)))
             weighted = sample.counts[:, None] * rows
             return self._cloud(sample.count, weighted.sum(axis=0), rows.T @ weighted)
-        rows = self.features.rows(sample)
+        return self.pooled(self.features.rows(sample))
+
+    def pooled(self, rows: FloatArray) -> Cloud:
+        """The digest of observations whose features are known, [n, d]."""
         return self._cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
 
     def _cloud(self, count: int, total: FloatArray, squares: FloatArray) -> Cloud:

@@ -1,0 +1,166 @@
+"""Where the features of a learner see nothing, they grow, and its readings are pooled once more.
+
+A trie is a fold of what was told. So a learner whose features can grow keeps what it was told, and
+after growing it is as if it had had the new features from the beginning. Nothing here depends on
+anything but what was told, so a run that is replayed from its journal grows at the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from surepath.features import Features
+from surepath.features.growing import Growing, share_seen
+from surepath.inference.states import Automaton
+from surepath.inference.tuning import TUNING
+from surepath.learners.base import Answer
+from surepath.readings.digests import Cloud
+from surepath.readings.embedding import CloudEmbedding
+from surepath.readings.trie import Node
+from surepath.system import Actions, Counts, FloatArray, RewardMoments, Sample
+
+Kept: TypeAlias = Counts | FloatArray
+"""The observations of one time step, as the kernel takes them [n, p]; symbols by their counts."""
+
+Absorbed: TypeAlias = tuple[Actions, dict[int, Cloud], dict[int, RewardMoments]]
+"""Actions, what was read on their way by level, and what they paid by time step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is kept of one answer: its observations as they were before they became features."""
+
+    actions: Actions
+    observations: dict[int, Kept]  # by the level of the node they belong to
+    rewards: dict[int, RewardMoments]  # by time step
+
+
+class Growth:
+    """What lets the features of a learner grow; where they cannot, nothing is kept."""
+
+    def __init__(self, features: Features) -> None:
+        self.features = features
+        self.added = 0  # landmarks
+        self.since = 0  # episodes that had been run when the first of them were added
+        self._history: list[Told] = []
+        self._lengths: dict[Actions, float] = {}  # sum of k(o, o) over the readings of a prefix
+
+    def look(self, root: Node, answers: Sequence[Answer], episodes: int) -> bool:
+        """Grow until all that these answers read is seen; whether that took any growing.
+
+        The trie below `root` has the answers already.
+        """
+        features = self.features
+        if not isinstance(features, Growing):
+            return False
+        told = [self._told(answer, features) for answer in answers]
+        if features.full:
+            return False
+        self._history += told
+        before = features.landmarks
+        for each in told:
+            for level, kept in each.observations.items():
+                if self.blind(_descend(root, each.actions[:level])):
+                    features = _grown(features, kept)
+        if features.landmarks == before:
+            return False
+        self.features = features
+        self.since = self.since or episodes
+        self.added += features.landmarks - before
+        return True
+
+    def _told(self, answer: Answer, features: Growing) -> Told:
+        actions = answer.raw.actions
+        kept = dict[int, Kept]()
+        for level in answer.observations:
+            kept[level] = _kept(answer.raw.observation(level), features)
+            views, repeats = _views(kept[level], features)
+            length = float(repeats @ features.lengths(views))
+            self._lengths[actions[:level]] = self._lengths.get(actions[:level], 0.0) + length
+        return Told(actions, kept, answer.rewards)
+
+    def retold(self, embedding: CloudEmbedding) -> Iterator[Absorbed]:
+        """All that was told so far, as the embedding of the grown features reads it."""
+        features = cast(Growing, self.features)
+        for told in self._history:
+            digests = {
+                level: embedding.digest(kept)
+                if isinstance(kept, Counts)
+                else embedding.pooled(features.of_views(kept))
+                for level, kept in told.observations.items()
+            }
+            yield told.actions, digests, told.rewards
+        if features.full:
+            self._history = []  # they will not grow any more
+
+    def blind(self, node: Node) -> bool:
+        """Whether the features see little of what was read at the node."""
+        features = self.features
+        if not isinstance(features, Growing) or node.digest is None:
+            return False
+        cloud: Cloud = node.digest
+        squares = np.trace(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares.sum()
+        return float(squares) < _least(features) * self._lengths[node.prefix]
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.added:
+            return ()
+        return (
+            f"features: {self.added} landmarks were added, the first after {self.since} episodes, "
+            "where readings were far from all others",
+        )
+
+    def doubts(self, machine: Automaton) -> tuple[str, ...]:
+        """Why the machine may not be trusted: prefixes put together that are hardly seen."""
+        for level, layer in enumerate(machine.layers):
+            for nodes in layer.members:
+                blind = [node for node in nodes if self.blind(node)]
+                if len(blind) > 1:
+                    return (_doubt(level, blind),)
+        return ()
+
+
+def _doubt(level: int, blind: Sequence[Node]) -> str:
+    one, other = (node.prefix for node in blind[:2])
+    return (
+        f"what is read at level {level} after {one} and after {other} is far from all landmarks of "
+        "the kernel, where any two places look alike, and the run may add no more of them: use "
+        'more (KernelFeatures("rbf", components=...)), a kernel with a larger length scale, or '
+        "other features"
+    )
+
+
+def _grown(features: Growing, kept: Kept) -> Growing:
+    """Landmarks are added until these observations are seen, or there is no room for more."""
+    views, repeats = _views(kept, features)
+    while not features.full and share_seen(features.nystroem, views, repeats) < _least(features):
+        features = features.grown(views[repeats > 0], TUNING.landmarks_at_once)
+    return features
+
+
+def _least(features: Growing) -> float:
+    return TUNING.least_seen * features.usual
+
+
+def _kept(sample: Sample, features: Growing) -> Kept:
+    if isinstance(sample, np.ndarray):
+        return features.view(sample)
+    return cast(Counts, sample)  # the only statistic that a kernel can be computed from
+
+
+def _views(kept: Kept, features: Growing) -> tuple[FloatArray, FloatArray]:
+    """Observations as the kernel takes them [n, p], and how often each was read [n]."""
+    if isinstance(kept, Counts):
+        return features.view(np.arange(len(kept.counts))), kept.counts.astype(np.float64)
+    return kept, np.ones(len(kept))
+
+
+def _descend(node: Node, actions: Actions) -> Node:
+    """The node that the actions lead to from this one."""
+    for action in actions:
+        node = node.children[action]
+    return node
