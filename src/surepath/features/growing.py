@@ -13,20 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.features.kernels import Nystroem
+from surepath.features.kernels import Nystroem, thin
 from surepath.features.maps import Approximated
 from surepath.system import FloatArray
+from surepath.theory.kernel_matrix import gram
 from surepath.validate import whole
 
+CANDIDATES = 256
+"""Readings among which new landmarks are chosen."""
+
 SEEN_WELL = 1e-3
-"""A reading of which a smaller share than this is not seen needs no landmark of its own."""
+"""Where a smaller share of the readings than this is not seen, no landmark is missing."""
 
 
-def share_seen(nystroem: Nystroem, views: FloatArray, repeats: FloatArray | None = None) -> float:
-    """How much the landmarks see of observations [n, p], each read so often [n]: from 0 to 1."""
-    repeats = np.ones(len(views)) if repeats is None else repeats
+def shares_seen(nystroem: Nystroem, views: FloatArray) -> FloatArray:
+    """How much of each observation the landmarks see, from 0 to 1: [n]."""
+    lengths = np.asarray(nystroem.kernel.diag(views), dtype=np.float64)
     squares = np.square(nystroem.transform(views)).sum(axis=1)
-    return float(repeats @ squares / (repeats @ nystroem.kernel.diag(views)))
+    return np.where(lengths > 0, squares / np.maximum(lengths, 1e-300), 1.0)
 
 
 class Growing(Approximated):
@@ -71,20 +75,26 @@ class Growing(Approximated):
         return np.asarray(self.nystroem.kernel.diag(views), dtype=np.float64)
 
     def grown(self, views: FloatArray, several: int) -> Growing:
-        """The same with up to `several` of the observations as landmarks, the least seen first.
+        """The same with up to `several` of the observations as landmarks.
 
-        Readings of one place differ by their noise alone, and still one of them is not enough: from
-        a single landmark nobody sees on which side of it something lies.
+        Each is the one from which most is seen of what was not seen before, so that a reading which
+        lies apart from all the others is not chosen. Readings of one place differ by their noise
+        alone, and still one of them is not enough: from a single landmark nobody sees on which side
+        of it something lies.
         """
-        lengths = np.maximum(self.lengths(views), 1e-300)
-        features = self
-        for _ in range(min(several, self.most - self.landmarks)):
-            unseen = 1 - np.square(features.of_views(views)).sum(axis=1) / lengths
-            least = int(unseen.argmax())
-            if unseen[least] <= SEEN_WELL:
-                break
-            features = features.with_landmarks(views[least])
-        return features
+        some = thin(views, CANDIDATES)
+        rows = self.of_views(some)
+        # The kernel of what is not seen; a landmark takes away what lies in its direction.
+        unseen = gram(self.nystroem.kernel, some, some) - rows @ rows.T
+        enough = SEEN_WELL * float(self.lengths(some).sum())
+        chosen = list[int]()
+        while np.trace(unseen) > enough and len(chosen) < min(several, self.most - self.landmarks):
+            own = np.diag(unseen)
+            gains = np.square(unseen).sum(axis=0) / np.maximum(own, SEEN_WELL * own.max())
+            chosen.append(int(gains.argmax()))
+            column = unseen[:, chosen[-1]].copy()
+            unseen -= np.outer(column, column) / column[chosen[-1]]
+        return self.with_landmarks(some[chosen])
 
     def with_landmarks(self, more: FloatArray) -> Growing:
         landmarks = np.vstack([self.nystroem.landmarks, more])

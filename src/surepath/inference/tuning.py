@@ -67,9 +67,14 @@ class Tuning:
     )
     least_seen: float = _validity(
         0.9,
-        "A place of which landmarks of a kernel see a smaller share than this, in units of what "
-        "they see of the pilot, gets landmarks of its own. With a smaller share, places on "
-        "different sides of a landmark begin to look alike.",
+        "A reading of which landmarks of a kernel see a smaller share than this, in units of what "
+        "they see of a reading of the pilot, counts as unseen. The less is seen of two places, the "
+        "more they look alike.",
+    )
+    most_unseen: float = _validity(
+        0.25,
+        "Where more than this share of the readings is unseen, landmarks are added. Fewer may be "
+        "glitches of a sensor, which nobody has to see.",
     )
 
     # ------------------------------------------------ what is a state worth that was not tried?

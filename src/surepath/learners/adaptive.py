@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from surepath.features import Features
+from surepath.features.growing import Growing
 from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
@@ -63,7 +64,7 @@ class Adaptive(Asking):
         self.root = Node()
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
-        self.growth = Growth(features)
+        self.growth = Growth(features) if isinstance(features, Growing) else None
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
         self._future_grows = future_grows
@@ -78,8 +79,9 @@ class Adaptive(Asking):
             self._absorb(request.actions, answer.observations, answer.rewards)
             if isinstance(answer.raw, Episodes):
                 self.dependence.add(answer.raw)
-        if self.growth.look(self.root, answers or (), self.usage.episodes):
-            self._look_through(self.growth.features)
+        growth = self.growth
+        if growth and growth.look(self.root, answers or (), self.usage.episodes):
+            self._grow(growth)
         wanted = self._wanted()
         self._asked = self._pending = tuple(
             self._request(actions, part)
@@ -104,15 +106,14 @@ class Adaptive(Asking):
             if level + 1 < self.horizon:
                 node.absorb(digests[level + 1])
 
-    def _look_through(self, features: Features) -> None:
-        """Go on with other features, as if they had been there from the beginning."""
-        shape = replace(self.terms.shape, dimension=features.dimension)
+    def _grow(self, growth: Growth) -> None:
+        """Go on with the grown features, as if they had been there from the beginning."""
+        shape = replace(self.terms.shape, dimension=growth.features.dimension)
         self.terms = replace(self.terms, shape=shape)
-        embedding = CloudEmbedding(features, shape.n_actions, shape.future)
-        self.embedding = embedding
-        self.dependence.features = features
+        embedding = CloudEmbedding(growth.features, shape.n_actions, shape.future)
+        self.embedding, self.dependence.features = embedding, growth.features
         self.root, self.usage.nodes = Node(), 0
-        for told in self.growth.retold(embedding):
+        for told in growth.retold(embedding):
             self._absorb(*told)
 
     def _parts(self, count: int) -> list[int]:

@@ -13,8 +13,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from surepath.features import Features
-from surepath.features.growing import Growing, share_seen
+from surepath.features.growing import Growing, shares_seen
 from surepath.inference.states import Automaton
 from surepath.inference.tuning import TUNING
 from surepath.learners.base import Answer
@@ -40,13 +39,14 @@ class Told:
 
 
 class Growth:
-    """What lets the features of a learner grow; where they cannot, nothing is kept."""
+    """What lets the features of a learner grow."""
 
-    def __init__(self, features: Features) -> None:
+    def __init__(self, features: Growing) -> None:
         self.features = features
         self.added = 0  # landmarks
         self.since = 0  # episodes that had been run when the first of them were added
         self._history: list[Told] = []
+        self._blind = set[Actions]()  # prefixes that no landmark was left for
         self._lengths: dict[Actions, float] = {}  # sum of k(o, o) over the readings of a prefix
 
     def look(self, root: Node, answers: Sequence[Answer], episodes: int) -> bool:
@@ -55,56 +55,58 @@ class Growth:
         The trie below `root` has the answers already.
         """
         features = self.features
-        if not isinstance(features, Growing):
-            return False
-        told = [self._told(answer, features) for answer in answers]
-        if features.full:
-            return False
-        self._history += told
-        before = features.landmarks
+        told = [self._told(answer) for answer in answers]
+        self._history += [] if features.full else told
         for each in told:
             for level, kept in each.observations.items():
-                if self.blind(_descend(root, each.actions[:level])):
-                    features = _grown(features, kept)
-        if features.landmarks == before:
-            return False
+                features = self._seeing(features, _descend(root, each.actions[:level]), kept)
+        added = features.landmarks - self.features.landmarks
         self.features = features
-        self.since = self.since or episodes
-        self.added += features.landmarks - before
-        return True
+        self.added += added
+        self.since = self.since or (episodes if added else 0)
+        return added > 0
 
-    def _told(self, answer: Answer, features: Growing) -> Told:
+    def _seeing(self, features: Growing, node: Node, kept: Kept) -> Growing:
+        """Landmarks are added until what was read at the node is seen, or there is no room."""
+        self._blind.discard(node.prefix)
+        if self._looks_blind(node):
+            views, repeats = _views(kept, features)
+            while _blind(features, views, repeats):
+                more = features.grown(views[repeats > 0], TUNING.landmarks_at_once)
+                if more.landmarks == features.landmarks:
+                    self._blind.add(node.prefix)
+                    break
+                features = more
+        return features
+
+    def _told(self, answer: Answer) -> Told:
         actions = answer.raw.actions
         kept = dict[int, Kept]()
         for level in answer.observations:
-            kept[level] = _kept(answer.raw.observation(level), features)
-            views, repeats = _views(kept[level], features)
-            length = float(repeats @ features.lengths(views))
+            kept[level] = _kept(answer.raw.observation(level), self.features)
+            views, repeats = _views(kept[level], self.features)
+            length = float(repeats @ self.features.lengths(views))
             self._lengths[actions[:level]] = self._lengths.get(actions[:level], 0.0) + length
         return Told(actions, kept, answer.rewards)
 
     def retold(self, embedding: CloudEmbedding) -> Iterator[Absorbed]:
         """All that was told so far, as the embedding of the grown features reads it."""
-        features = cast(Growing, self.features)
         for told in self._history:
             digests = {
                 level: embedding.digest(kept)
                 if isinstance(kept, Counts)
-                else embedding.pooled(features.of_views(kept))
+                else embedding.pooled(self.features.of_views(kept))
                 for level, kept in told.observations.items()
             }
             yield told.actions, digests, told.rewards
-        if features.full:
+        if self.features.full:
             self._history = []  # they will not grow any more
 
-    def blind(self, node: Node) -> bool:
-        """Whether the features see little of what was read at the node."""
-        features = self.features
-        if not isinstance(features, Growing) or node.digest is None:
-            return False
+    def _looks_blind(self, node: Node) -> bool:
+        """Whether the features see little of all that was read at the node, glitches included."""
         cloud: Cloud = node.digest
         squares = np.trace(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares.sum()
-        return float(squares) < _least(features) * self._lengths[node.prefix]
+        return float(squares) < _least(self.features) * self._lengths[node.prefix]
 
     def notes(self) -> tuple[str, ...]:
         if not self.added:
@@ -118,7 +120,7 @@ class Growth:
         """Why the machine may not be trusted: prefixes put together that are hardly seen."""
         for level, layer in enumerate(machine.layers):
             for nodes in layer.members:
-                blind = [node for node in nodes if self.blind(node)]
+                blind = [n for n in nodes if n.prefix in self._blind and self._looks_blind(n)]
                 if len(blind) > 1:
                     return (_doubt(level, blind),)
         return ()
@@ -134,12 +136,10 @@ def _doubt(level: int, blind: Sequence[Node]) -> str:
     )
 
 
-def _grown(features: Growing, kept: Kept) -> Growing:
-    """Landmarks are added until these observations are seen, or there is no room for more."""
-    views, repeats = _views(kept, features)
-    while not features.full and share_seen(features.nystroem, views, repeats) < _least(features):
-        features = features.grown(views[repeats > 0], TUNING.landmarks_at_once)
-    return features
+def _blind(features: Growing, views: FloatArray, repeats: FloatArray) -> bool:
+    """Whether many of these readings are unseen."""
+    unseen = shares_seen(features.nystroem, views) < _least(features)
+    return float(repeats @ unseen) > TUNING.most_unseen * repeats.sum()
 
 
 def _least(features: Growing) -> float:
@@ -148,7 +148,7 @@ def _least(features: Growing) -> float:
 
 def _kept(sample: Sample, features: Growing) -> Kept:
     if isinstance(sample, np.ndarray):
-        return features.view(sample)
+        return features.view(sample).copy()  # whoever told it may use its memory again
     return cast(Counts, sample)  # the only statistic that a kernel can be computed from
 
 

@@ -46,10 +46,11 @@ class AdaptiveRun:
 
     def result(self) -> Result:
         """What the learner has found, at the end or before."""
-        learner, terms = self.learner, self.learner.terms
+        learner, terms, growth = self.learner, self.learner.terms, self.learner.growth
         doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
         judged = judge(learner.root, terms, learner.incumbent or None)
-        doubts = (*((doubt,) if doubt else ()), *learner.growth.doubts(judged.machine))
+        doubts = (doubt,) if doubt else ()
+        doubts += growth.doubts(judged.machine) if growth else ()
         known = judged.plan.actions if judged.complete else learner.incumbent
         return Result(
             actions=known + (0,) * (terms.shape.horizon - len(known)),
@@ -61,7 +62,7 @@ class AdaptiveRun:
                 episodes=learner.usage.episodes,
                 audit=learner.auditor.passed,
                 doubts=doubts,
-                notes=self.task.notes + learner.grown + learner.growth.notes(),
+                notes=self.task.notes + learner.grown + (growth.notes() if growth else ()),
                 warnings=(warning,) if warning else (),
             ),
             usage=learner.usage,

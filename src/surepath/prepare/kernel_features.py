@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoder, Encoding
 from surepath.errors import InputError
 from surepath.features import Approximated
-from surepath.features.growing import Growing, share_seen
+from surepath.features.growing import Growing, shares_seen
 from surepath.features.kernels import (
     FourierFeatures,
     Kernel,
@@ -152,7 +152,7 @@ def kernel_features(
 
 
 def _growing(nystroem: Nystroem, view: Encoder, components: int, values: FloatArray) -> Growing:
-    usual = share_seen(nystroem, values)
+    usual = float(np.median(shares_seen(nystroem, values)))
     return Growing(nystroem, view, components=components, most=ROOM * components, usual=usual)
 
 
