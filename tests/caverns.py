@@ -5,8 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from sklearn.gaussian_process.kernels import RBF
 
 import surepath
+from surepath.features.growing import Growing
+from surepath.features.kernels import Nystroem
+from surepath.prepare.resolved import flat_rows
 
 
 class Cavern:
@@ -69,6 +73,19 @@ class Cavern:
         pays = [self.pays[h, states[h], action] for h, action in enumerate(actions)]
         rewards = (rng.random((n, len(actions))) < pays).astype(np.float64)
         return surepath.Episodes(actions, observations, rewards)
+
+
+class Nook(Cavern):
+    """A small one, behind a single right action."""
+
+    horizon, n_actions, depth = 4, 3, 2
+
+
+def outlook(landmarks: int = 16, **limits: int) -> Growing:
+    """Features with landmarks outside only: all of a cavern is out of their sight."""
+    outside = np.random.default_rng(0).uniform(-1.5, 1.5, (landmarks, 2))
+    limits = {"components": landmarks, "most": 2 * landmarks, **limits}
+    return Growing(Nystroem(RBF(1.5), outside), flat_rows, **limits)
 
 
 def _around(angle: np.ndarray) -> np.ndarray:

@@ -280,3 +280,15 @@ def test_fourier_features_refuse_what_they_cannot_do(rng):
         FourierFeatures(RBF([1.0, 2.0]), 3, 10, rng)
     with pytest.raises(InputError, match="size 2"):
         FourierFeatures(RBF(), 3, 10, rng).transform(np.zeros((4, 2)))
+
+
+def test_fewer_features_than_landmarks_are_those_that_matter_most() -> None:
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(size=(40, 2)), rng.normal(100, 1, size=(3, 2))
+    landmarks = np.vstack([near, far])
+    whole, part = (Nystroem(RBF(1.0), landmarks, size) for size in (None, 30))
+    assert (whole.dimension, part.dimension) == (43, 30)
+    rows = np.vstack([rng.normal(size=(20, 2)), far])
+    full, less = (psi.transform(rows) for psi in (whole, part))
+    np.testing.assert_allclose(less @ less.T, full @ full.T, atol=1e-3)
+    np.testing.assert_allclose(part.average(rows), less.mean(axis=0), atol=1e-12)

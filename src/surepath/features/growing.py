@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from surepath.features.kernels import Nystroem, thin
 from surepath.features.maps import Approximated
 from surepath.system import FloatArray
-from surepath.theory.kernel_matrix import gram
+from surepath.theory.kernel_matrix import Kernel, gram
 from surepath.validate import whole
 
 CANDIDATES = 256
@@ -24,6 +24,10 @@ CANDIDATES = 256
 
 SEEN_WELL = 1e-3
 """Where a smaller share of the readings than this is not seen, no landmark is missing."""
+
+COMPANY = 1.5
+"""Readings that a landmark has to see, itself included: half of another one at least. What lies
+apart from all the others is a glitch and not a place."""
 
 
 def shares_seen(nystroem: Nystroem, views: FloatArray) -> FloatArray:
@@ -74,29 +78,32 @@ class Growing(Approximated):
         """k(o, o) of every observation, [n]: the squared length where all of it is seen."""
         return np.asarray(self.nystroem.kernel.diag(views), dtype=np.float64)
 
-    def grown(self, views: FloatArray, several: int) -> Growing:
-        """The same with up to `several` of the observations as landmarks.
+    def missing(self, views: FloatArray, several: int) -> FloatArray:
+        """Up to `several` of the observations that would be good landmarks, [m, p].
 
-        Each is the one from which most is seen of what was not seen before, so that a reading which
-        lies apart from all the others is not chosen. Readings of one place differ by their noise
-        alone, and still one of them is not enough: from a single landmark nobody sees on which side
-        of it something lies.
+        Each is the one from which most is seen of what was not seen before. Readings of one place
+        differ by their noise alone, and still one of them is not enough: from a single landmark
+        nobody sees on which side of it something lies.
         """
-        some = thin(views, CANDIDATES)
+        some = _in_company(self.nystroem.kernel, thin(views, CANDIDATES))
+        if not len(some):
+            return some
         rows = self.of_views(some)
         # The kernel of what is not seen; a landmark takes away what lies in its direction.
         unseen = gram(self.nystroem.kernel, some, some) - rows @ rows.T
         enough = SEEN_WELL * float(self.lengths(some).sum())
         chosen = list[int]()
-        while np.trace(unseen) > enough and len(chosen) < min(several, self.most - self.landmarks):
+        while np.trace(unseen) > enough and len(chosen) < several:
             own = np.diag(unseen)
             gains = np.square(unseen).sum(axis=0) / np.maximum(own, SEEN_WELL * own.max())
             chosen.append(int(gains.argmax()))
             column = unseen[:, chosen[-1]].copy()
             unseen -= np.outer(column, column) / column[chosen[-1]]
-        return self.with_landmarks(some[chosen])
+        return some[chosen]
 
     def with_landmarks(self, more: FloatArray) -> Growing:
+        """The same with more landmarks [m, p], as far as there is room for them."""
+        more = more[: self.most - self.landmarks]
         landmarks = np.vstack([self.nystroem.landmarks, more])
         return Growing(
             Nystroem(self.nystroem.kernel, landmarks, self.components),
@@ -105,3 +112,11 @@ class Growing(Approximated):
             most=self.most,
             usual=self.usual,
         )
+
+
+def _in_company(kernel: Kernel, views: FloatArray) -> FloatArray:
+    """The observations that others are close to; a single one is taken as it is."""
+    matrix = gram(kernel, views, views)
+    lengths = np.maximum(np.diag(matrix), 1e-300)
+    company = (np.square(matrix) / np.outer(lengths, lengths)).sum(axis=1)
+    return views[company >= min(COMPANY, len(views))]

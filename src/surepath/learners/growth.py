@@ -71,12 +71,14 @@ class Growth:
         self._blind.discard(node.prefix)
         if self._looks_blind(node):
             views, repeats = _views(kept, features)
+            read = np.repeat(views, np.minimum(repeats, 2).astype(int), axis=0)  # once, or oftener
             while _blind(features, views, repeats):
-                more = features.grown(views[repeats > 0], TUNING.landmarks_at_once)
-                if more.landmarks == features.landmarks:
+                missing = features.missing(read, TUNING.landmarks_at_once)
+                if features.full and len(missing):
                     self._blind.add(node.prefix)
+                if features.full or not len(missing):
                     break
-                features = more
+                features = features.with_landmarks(missing)
         return features
 
     def _told(self, answer: Answer) -> Told:
