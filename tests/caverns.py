@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF
 
@@ -42,18 +40,18 @@ class Cavern:
         self.pays[self.depth - 1, 2, doors] = 0.4
         self.pays[self.depth, 3:] = self.pays[self.depth, 3]
 
+    def after(self, level: int, state: int, action: int) -> int:
+        if state == 2 and level < self.depth - 1 and action == self.code[level]:
+            return 2
+        if state == 2 and level == self.depth - 1 and action in self.doors:
+            return 3 + self.doors[action]
+        return int(self.follows[level, state, action])
+
     def path(self, actions: tuple[int, ...]) -> list[int]:
         """The hidden states that the actions pass, one more than there are actions."""
-        state, states = 2, [2]
+        states = [2]
         for level, action in enumerate(actions):
-            if state == 2 and level < self.depth - 1 and action == self.code[level]:
-                states.append(2)
-                continue
-            if state == 2 and level == self.depth - 1 and action in self.doors:
-                state = 3 + self.doors[action]
-            else:
-                state = int(self.follows[level, state, action])
-            states.append(state)
+            states.append(self.after(level, states[-1], action))
         return states
 
     def value(self, actions: tuple[int, ...]) -> float:
@@ -61,7 +59,11 @@ class Cavern:
         return float(sum(self.pays[h, states[h], action] for h, action in enumerate(actions)))
 
     def best(self) -> float:
-        return max(map(self.value, product(range(self.n_actions), repeat=self.horizon)))
+        worth = np.zeros(5)
+        for level in reversed(range(self.horizon)):
+            after = [[self.after(level, s, a) for a in range(self.n_actions)] for s in range(5)]
+            worth = (self.pays[level] + worth[after]).max(axis=1)
+        return float(worth[2])
 
     def rollout(
         self, actions: tuple[int, ...], n: int, rng: np.random.Generator
