@@ -11,8 +11,11 @@ from sklearn.decomposition import PCA
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, RationalQuadratic
 
 import surepath
-from cranes import FEW, SCHEDULE, learn, pilot, resolved, solves
+from cranes import FEW, SCHEDULE, Camera, Crane, learn, pilot, resolved, solves
 from surepath.features import Approximated
+from surepath.features.growing import Growing, shares_seen
+from surepath.prepare.call import Call
+from surepath.prepare.task import plan_task
 from surepath.readings.embedding import KernelMap
 
 KERNELS: dict[str, Any] = {
@@ -84,3 +87,46 @@ def test_the_median_length_scale_is_stated() -> None:
     stated = re.search(r"median length scale ([\d.]+)", resolved("rbf").note)
     assert stated is not None
     assert float(stated.group(1)) == pytest.approx(median, rel=0.1)
+
+
+# ---------------------------------------------------------------- landmarks that join the first
+
+
+def adaptive(features: Any, system: Any = None) -> Any:
+    """What an adaptive run begins with."""
+    return plan_task(Call.of(system or Crane(), features=features, future=1)).psi.features
+
+
+@pytest.mark.parametrize(
+    ("features", "landmarks"),
+    [("auto", 64), (RBF(0.7), 64), (surepath.KernelFeatures("matern", "nystroem", 20), 20)],
+)
+def test_landmarks_of_adaptive_runs_can_grow(features: Any, landmarks: int) -> None:
+    growing = adaptive(features)
+    assert isinstance(growing, Growing)
+    assert growing.landmarks == growing.components == landmarks
+    assert growing.most == 2 * landmarks
+    assert growing.usual == pytest.approx(1, abs=0.05)
+    seen = shares_seen(growing.nystroem, pilot().observations)
+    assert growing.usual == pytest.approx(np.median(seen), abs=1e-3)
+
+
+def test_features_that_see_everywhere_and_those_of_fixed_schedules_do_not_grow() -> None:
+    assert not isinstance(adaptive(surepath.KernelFeatures("rbf", "fourier", 16)), Growing)
+    assert not isinstance(adaptive("linear"), Growing)
+    assert not isinstance(resolved("rbf").features, Growing)
+
+
+def test_something_new_in_an_image_is_seen() -> None:
+    """Its principal components alone would not show it: the pilot had nothing of the kind."""
+    features = adaptive("rbf", Camera())
+    plain = Camera().read(0, 500, np.random.default_rng(0))
+    components = features.view(plain)[:, :-1]
+    lit = plain.copy()
+    lit[:, 3, 2] = 255  # a lamp that no episode of the pilot ever saw
+    changed = features.view(lit)
+    moved = np.abs(changed[:, :-1] - components).mean()
+    assert (changed[:, -1] - features.view(plain)[:, -1]).min() > 5 * moved
+    before, after = (features.rows(images) for images in (plain, lit))
+    noise = np.sqrt(before.var(axis=0).sum() / len(before))
+    assert np.linalg.norm(after.mean(axis=0) - before.mean(axis=0)) > 10 * noise

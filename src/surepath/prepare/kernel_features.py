@@ -223,11 +223,23 @@ def _projected(encode: Encoder, pilot: Pilot) -> tuple[Encoder, str]:
 
     def project(observations: NDArray[Any]) -> FloatArray:
         batches = range(0, len(observations), IMAGES)
-        parts = [projection.transform(encode(observations[b : b + IMAGES])) for b in batches]
-        return np.concatenate(parts).astype(np.float64, copy=False)
+        parts = [_components(projection, encode(observations[b : b + IMAGES])) for b in batches]
+        return np.concatenate(parts)
 
     shape = "x".join(map(str, pilot.observations.shape[1:]))
-    return project, f" on {size} principal components of the {shape} image"
+    note = f" on {size} principal components of the {shape} image, and the length of the rest"
+    return project, note
+
+
+def _components(projection: Any, values: FloatArray) -> FloatArray:
+    """Principal components, and last the length of what they leave out.
+
+    An image of something that the pilot never saw may have the components of one that it did see.
+    What is left out is then longer.
+    """
+    parts = np.asarray(projection.transform(values), dtype=np.float64)
+    left = np.square(values - projection.mean_).sum(axis=1) - np.square(parts).sum(axis=1)
+    return np.column_stack([parts, np.sqrt(np.maximum(left, 0.0))])
 
 
 def _balanced(encoding: Encoding, pilot: Pilot) -> tuple[Encoder, str]:
