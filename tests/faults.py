@@ -56,7 +56,7 @@ def context() -> Any:
 
 def learn_and_die(path: Path) -> None:
     executors.SLICE = runner.FLUSH_SECONDS = 0.0
-    surepath.learn(Faulty(fault=kills_its_worker, share=100), journal=path)
+    surepath.learn(Faulty(fault=kills_its_worker, share=120), journal=path)
 
 
 def in_a_process(target: Callable[..., None], *given: Any) -> Any:

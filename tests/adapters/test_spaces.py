@@ -125,7 +125,7 @@ def test_auto_features_solve_every_space(name: str) -> None:
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("features", ["linear", "rbf", "matern"])
 def test_named_features_solve_every_space(name: str, features: str) -> None:
-    (note,) = solves(name, features=features, seed=3).certificate.notes
+    (note,) = solves(name, features=features, seed=1).certificate.notes
     if features == "linear":
         assert ("not bounded" if name == "open Box" else "divided by") in note
 

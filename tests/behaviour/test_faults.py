@@ -157,7 +157,7 @@ def test_a_worker_dies(undisturbed: Undisturbed, tmp_path: Path) -> None:
 
 @row("workers die every time")
 def test_workers_die_every_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    system = Faulty(fault=kills_its_worker, share=60)
+    system = Faulty(fault=kills_its_worker, share=140)
     with (
         Processes(1, retries=1) as one,
         pytest.raises(EpisodeError, match=r"workers died 2 times.*exit code -9"),

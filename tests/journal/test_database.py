@@ -17,14 +17,12 @@ import pytest
 
 import surepath
 from flaky import Walk
-from places import ASSETS
 from surepath.errors import JournalError
 from surepath.journal import database as module
 from surepath.journal.database import Journal, is_journal
 from surepath.journal.rows import Fault, Row
 from surepath.system import Episodes, Summary
 
-ASSET = ASSETS / "journal_schema_1.db"
 CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
 
 

@@ -215,6 +215,14 @@ class Journal:
     def _compare(self, configuration: Mapping[str, Any]) -> None:
         """Refuse the journal of a run that was called with something else."""
         ours, theirs = json.loads(json_text(configuration)), self.configuration
+        if ours.get("engine") != theirs.get("engine"):
+            raise JournalError(
+                f"{self.path} was begun by another version of surepath, which draws other random "
+                "numbers: no run can go on with it now",
+                got=f"engine {theirs.get('engine', 1)} in the journal, {ours.get('engine', 1)} now",
+                remedy="Give a new path for a new run, or go on with the version that began it. "
+                "What it has recorded can still be read, verified and exported.",
+            )
         differences = [
             f"{name}: {theirs.get(name)!r} in the journal, {ours.get(name)!r} now"
             for name in sorted(ours.keys() | theirs.keys())

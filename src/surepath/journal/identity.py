@@ -20,6 +20,11 @@ from surepath.system import Declared
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
+ENGINE = 2
+"""Which version of surepath decides, from the same call, what is asked for and which noise it has.
+Raised by every change after which a run goes another way. Journals from before there was a number
+are of version 1; they are read and verified, but not continued."""
+
 DEPTH = 3
 """How far arrays are looked for inside a system: attributes, those of attributes, and so on."""
 
@@ -29,6 +34,7 @@ def configuration(
 ) -> dict[str, Any]:
     """What a run was called with, as data; `options` are data already."""
     return {
+        "engine": ENGINE,
         "system": identity_of(system),
         "features": describe(features),
         "schedule": plain(schedule),
@@ -50,8 +56,9 @@ def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
             remedy="Continue it there: surepath.learn(..., features=the same, journal=path).",
         )
     schedule = configured["schedule"]
+    arguments = {name: value for name, value in configured.items() if name != "engine"}
     return {
-        **configured,
+        **arguments,
         "schedule": schedule if isinstance(schedule, str) else Schedule(**schedule),
         "reward_range": tuple(configured["reward_range"]),
     }

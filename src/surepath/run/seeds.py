@@ -6,7 +6,7 @@ when, or beside what.
 
     address                      what is drawn from it
     (batch, request)             the noise of a request, run at once or episode by episode
-    (batch, request, attempt)    the same, run at once, after it failed SAME_NOISE times or more
+    (batch, request, attempt)    the same, after it failed SAME_NOISE times or more
     (PILOT, request)             the noise of the pilot, with its attempts as above
     (PILOT, requests)            the pilot's action sequences: one place after its last request
     (RANKS + n, request)         the noise of the n-th prefix whose ranks are compared, likewise
@@ -18,16 +18,12 @@ PILOT, the pilot is one batch, RANKS leaves room between them, and where one bat
 things, the second number or the length tells them apart. `np.random.default_rng(seed)`, with which
 problems and baselines draw what is theirs, has no address, and is none of these streams.
 
-NumPy, however, does not see addresses but their 32-bit words, and a number from 2**32 on has two of
-them: PILOT is 0 1, and RANKS + n is n 2. Written in words, three kinds of addresses are also those
-of others:
+NumPy does not see addresses but 32-bit words, and writes a number with as many of them as it needs:
+taken as they are, (2**32,) and (0, 1) would be one stream. An address is therefore written as its
+length, followed by two words for every number, so that different addresses are different words.
 
-    (PILOT,)                is  (0, 1)             the noise of request 1 in batch 0, run at once
-    (PILOT, request)        is  (0, 1, attempt)    its later attempts; attempt = request
-    (RANKS + n, request)    is  (n, 2, attempt)    those of request 2 in batch n; likewise
-
-The streams are kept as they are because the journal of a run can only be continued with the
-streams that it was begun with.
+Whoever changes a stream raises `ENGINE` in `journal/identity.py`: a journal can only be continued
+with the streams that it was begun with.
 """
 
 from __future__ import annotations
@@ -59,13 +55,12 @@ for systems that fail because of the noise."""
 
 def generator(seed: int, *address: int) -> np.random.Generator:
     """The stream of random numbers at this address."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=address)))
+    return np.random.Generator(np.random.PCG64(_sequence(seed, address)))
 
 
 def noise(seed: int, batch: int, request: int, attempt: int = 0) -> np.random.Generator:
     """The noise of a request whose episodes are all run at once."""
-    later = (attempt,) if attempt >= SAME_NOISE else ()
-    return generator(seed, batch, request, *later)
+    return generator(seed, *_of_attempt(batch, request, attempt))
 
 
 def episode_seeds(
@@ -73,16 +68,10 @@ def episode_seeds(
 ) -> list[int]:
     """A seed for each of these episodes of a request, which are run one by one.
 
-    The seed of an episode depends on its number in the request, not on which others are run. Once
-    it has failed SAME_NOISE times, each further attempt has another seed, made from that one.
+    The seed of an episode depends on its number in the request, not on which others are run.
     """
-    address = (batch, request)
-    words = np.random.SeedSequence(seed, spawn_key=address).generate_state(episodes.stop)
-    chosen = words[episodes.start :]
-    if attempt >= SAME_NOISE:
-        later = [np.random.SeedSequence([int(w), attempt]).generate_state(1) for w in chosen]
-        chosen = np.concatenate(later)
-    return cast(list[int], (chosen >> 1).tolist())  # many systems take 31 bits
+    drawn = _sequence(seed, _of_attempt(batch, request, attempt)).generate_state(episodes.stop)
+    return cast(list[int], (drawn[episodes.start :] >> 1).tolist())  # many systems take 31 bits
 
 
 def choices_beside(seed: int, batch: int, requests: int) -> np.random.Generator:
@@ -97,3 +86,13 @@ def choices_beside(seed: int, batch: int, requests: int) -> np.random.Generator:
 def choices(seed: int) -> np.random.Generator:
     """For what a learner draws itself: whoever builds the learner passes it in."""
     return generator(seed, PILOT)
+
+
+def _of_attempt(batch: int, request: int, attempt: int) -> tuple[int, ...]:
+    """The address of the noise of a request, when it is tried once more."""
+    return (batch, request, attempt) if attempt >= SAME_NOISE else (batch, request)
+
+
+def _sequence(seed: int, address: tuple[int, ...]) -> np.random.SeedSequence:
+    halves = (half for number in address for half in divmod(number, 2**32))
+    return np.random.SeedSequence(seed, spawn_key=(len(address), *halves))
