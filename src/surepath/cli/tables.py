@@ -66,6 +66,9 @@ def verdict(result: Result, system: System) -> str:
         lines.append(f"[green]certified[/green] {result.certificate.claim}")
         lines.append(f"          {result.certificate.reason}")
         lines += [f"          if {text}" for text in map(escape, result.certificate.assumptions)]
+        excluded = result.certificate.excluded_separation
+        if excluded is not None:
+            lines.append(f"          the readings exclude separations from {excluded:.2g} on")
     else:
         lines.append(f"[yellow]not certified[/yellow]: {escape(result.certificate.reason)}")
     return "\n".join(lines)

@@ -12,11 +12,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from surepath.inference.states import Automaton
 from surepath.inference.tuning import TUNING
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
 from surepath.system import Actions
 from surepath.theory.floor import binary_kl
+
+ROUNDING = 1e-9
+"""Share of the squares of equal readings that rounding may leave as scatter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,7 @@ class Conflict:
             f"prefixes that look alike at level {self.level} pay differently: after {self.prefix} "
             f"the reward of step {self.level} averages {self.own.mean:.3g} ({self.own.count} "
             f"readings), elsewhere in the same state {self.rest.mean:.3g} ({self.rest.count}). What"
-            " is looked at does not tell the hidden states apart: use a longer future or other "
-            "features"
+            " is looked at does not tell the hidden states apart"
         )
 
 
@@ -70,6 +75,19 @@ def conflict(
                 beyond.append((odd.final, score, odd))
     # Those that are final count first: nothing else will explain them.
     return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
+
+
+def read_differently(machine: Automaton) -> Actions | None:
+    """A prefix whose readings are not all the same: where they have no noise there is none."""
+    for layer in machine.layers:
+        for node in (node for nodes in layer.members for node in nodes):
+            cloud: Cloud | None = node.digest
+            if cloud is not None:
+                squares = np.diag(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares
+                scatter = squares - cloud.count * cloud.value**2
+                if (scatter > ROUNDING * np.maximum(squares, 1e-300)).any():
+                    return node.prefix
+    return None
 
 
 def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 
+from surepath.inference.consistency import read_differently
 from surepath.inference.judgement import Judgement
 from surepath.inference.paths import Challenger
 from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import EXACT, Terms
 from surepath.results.assumptions import of_adaptive
 from surepath.results.certificate import Audit, Certificate, Level, Source, Status
+
+TOO_SHORT = (
+    ": use other features, or a longer future (by default a run looks further ahead by itself, as "
+    "long as there are not too many ways to go on)"
+)
 
 
 def conclude(
@@ -30,7 +36,12 @@ def conclude(
     """
     against = doubts
     if judged.too_short:
-        against += (judged.too_short,)
+        against += (judged.too_short + TOO_SHORT,)
+    if terms.separation == EXACT and (noisy := read_differently(judged.machine)) is not None:
+        against += (
+            f"readings were declared exact, but those after {noisy} differ from each other: give a "
+            "number as separation",
+        )
     status = _status(judged, terms, against, audit)
     tolerance = _tolerance(judged, status)
     return Certificate(
@@ -93,8 +104,10 @@ def _claim(judged: Judgement, status: Status, tolerance: float | None, terms: Te
         return "none"
     close = "optimal" if status is Status.OPTIMAL else f"within {tolerance:.3g} of optimal"
     sure = f"with probability at least {1 - terms.delta:g}"
+    grounds = " and ".join(_grounds(judged))
+    rests = f", resting on {grounds}" if grounds else ""
     unpaid = "" if judged.machine.pays else "; no reward was ever seen to differ from another"
-    return f"these {terms.shape.horizon} actions are {close} {sure}{unpaid}"
+    return f"these {terms.shape.horizon} actions are {close} {sure}{rests}{unpaid}"
 
 
 def nothing_told_apart(judged: Judgement, terms: Terms) -> tuple[str, ...]:
