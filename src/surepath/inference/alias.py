@@ -213,6 +213,7 @@ def _example(
     above: _Level, below: _Level, at: IntArray, kept: IntArray, way: IntArray, pool: IntArray
 ) -> tuple[Node, Node, Node]:
     """Of the nodes that came one way: the one read most, its way in, and another way in."""
-    mine = max(kept[way].tolist(), key=lambda place: below.nodes[place].count)
+    places: list[int] = kept[way].tolist()
+    mine = max(places, key=lambda place: below.nodes[place].count)
     other = int(kept[pool & ~way][0])
-    return below.nodes[mine], above.nodes[at[mine]], above.nodes[at[other]]
+    return below.nodes[mine], above.nodes[int(at[mine])], above.nodes[int(at[other])]

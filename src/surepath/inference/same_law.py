@@ -47,7 +47,7 @@ state were at distance 0; they are not, and this is cheapest for 4 to 16 symbols
 # The published types of these say nothing.
 _chi_square_tail: Callable[[Any, FloatArray], FloatArray] = chdtrc
 _log_gamma: Callable[[FloatArray], FloatArray] = gammaln
-_scaled_bessel: Callable[[float, FloatArray], FloatArray] = ive
+_scaled_bessel: Callable[[Any, FloatArray], FloatArray] = ive
 
 
 class Apart(NamedTuple):
@@ -70,7 +70,9 @@ class Comparison(Protocol):
         """`ways` are the nodes that each way through the window passes, [ways, K]."""
         ...
 
-    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+    def log_evidence(
+        self, apart: Apart, separation: float | FloatArray, length: int
+    ) -> FloatArray:
         """Against laws this far apart, over so many nodes: ln E, whose mean is 1 if they are."""
         ...
 
@@ -109,7 +111,9 @@ class Symbols:
             noise = (1 / n + 1 / m) / 4
         return Apart(distance[..., ways].sum(axis=-1), noise[..., ways].sum(axis=-1))
 
-    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+    def log_evidence(
+        self, apart: Apart, separation: float | FloatArray, length: int
+    ) -> FloatArray:
         """By a bet on the one set of symbols in which the laws differ by the separation.
 
         The shares of that set differ by at most the distance, so for every bet b the mean of
@@ -175,7 +179,9 @@ class Vectors:
         read = np.isfinite(variance)
         return Apart(np.sqrt(squared * np.where(read, variance, 0.0)), variance)
 
-    def log_evidence(self, apart: Apart, separation: float, length: int) -> FloatArray:
+    def log_evidence(
+        self, apart: Apart, separation: float | FloatArray, length: int
+    ) -> FloatArray:
         """By the likelihood ratio of the distance alone: no difference, against this one.
 
         The direction of a difference is not known, and the distance does not depend on it. So the
@@ -250,7 +256,8 @@ def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray,
         read = [i for i, cloud in enumerate(clouds) if cloud is not None]
         present = [cloud for cloud in clouds if cloud is not None]
         if present:
-            centre = sum(cloud.total for cloud in present) / sum(c.count for c in present)
+            whole = np.sum([cloud.total for cloud in present], axis=0)
+            centre = whole / sum(cloud.count for cloud in present)
             axes, found = _whitening(present)
             noisy = max(noisy, found)
             samples[read, position] = [_whitened(cloud, centre, axes) for cloud in present]

@@ -104,6 +104,11 @@ class Shape:
     symbols: bool  # whether these are one-hot: sums are then counts
     future: int = 1  # observations that tell states apart
 
+    @property
+    def continuations(self) -> int:
+        """Ways to go on that a window has; beyond the horizon there is no window."""
+        return self.n_actions ** (self.future - 1) if self.future <= self.horizon else 1
+
 
 def derive(
     root: Node,

@@ -170,14 +170,15 @@ class Adaptive(Asking):
 
     def _look_further(self, why: str) -> bool:
         """One observation more, on the same readings; False where that is not allowed."""
-        shape = self.terms.shape
-        future = shape.future + 1
-        ways = shape.n_actions**shape.future
-        if not self._future_grows or future > shape.horizon or ways > TUNING.most_continuations:
+        shape = replace(self.terms.shape, future=self.terms.shape.future + 1)
+        possible = shape.future <= shape.horizon
+        possible &= shape.continuations <= TUNING.most_continuations
+        if not (self._future_grows and possible):
             return False
-        self.terms = replace(self.terms, shape=replace(shape, future=future))
+        self.terms = replace(self.terms, shape=shape)
         self.grown += (
-            f"future: {future} observations from episode {self.usage.episodes} on, because {why}",
+            f"future: {shape.future} observations from episode {self.usage.episodes} on, because "
+            f"{why}",
         )
         return True
 

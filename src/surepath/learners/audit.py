@@ -55,8 +55,8 @@ class Auditor:
     def _draw(self, judged: Judgement, terms: Terms) -> list[tuple[int, int]]:
         predicted = judged.predicted
         size = min(len(predicted), math.ceil(math.log(1 / terms.delta) / TUNING.audited_share))
-        order = self._choices.permutation(len(predicted))[:size]
-        chosen = [predicted[i] for i in sorted(order.tolist())]
+        drawn: list[int] = self._choices.permutation(len(predicted))[:size].tolist()
+        chosen = [predicted[i] for i in sorted(drawn)]
         guesses = widths_of(terms).guesses(judged.values.variance)
         self._drawn = [
             _Case(

@@ -9,6 +9,7 @@ from surepath.features import Features, OneHot
 from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
 from surepath.prepare.call import Call
 from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
@@ -30,8 +31,10 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
     """The terms of the run; an error where rewards or the guarantee lack what they need."""
     noise = call.reward_noise
     symbols = isinstance(features, OneHot)
+    shape = Shape(call.horizon, call.system.n_actions, features.dimension, symbols, future)
+    _check_future(shape)
     terms = Terms(
-        shape=Shape(call.horizon, call.system.n_actions, features.dimension, symbols, future),
+        shape=shape,
         guarantee=call.guarantee,
         delta=call.delta,
         gap=call.gap,
@@ -43,6 +46,16 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
         reward_noise=noise,
     )
     return _proved(terms, call, psi, future) if call.guarantee == "proved" else terms
+
+
+def _check_future(shape: Shape) -> None:
+    if shape.continuations > TUNING.most_continuations:
+        raise InputError(
+            f"a future has at most {TUNING.most_continuations} ways to go on: each of them is read "
+            "wherever prefixes are taken for one state",
+            got=f"{shape.n_actions} actions, future={shape.future}",
+            remedy="Use a smaller future, or none: it then grows where it has to.",
+        )
 
 
 def _proved(terms: Terms, call: Call, psi: Resolved, future: int) -> Terms:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from surepath.errors import InputError, MissingExtraError
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
-from surepath.results.certificate import SCHEMA, Certificate, Level, Status
+from surepath.results.certificate import SCHEMA, Audit, Certificate, Level, Status
 from surepath.results.usage import Usage
 from surepath.system import Actions
 from surepath.theory.schedule import Bounds, Schedule
@@ -130,7 +130,7 @@ def restored(data: dict[str, Any]) -> Result:
     """The result from the data that `Result.saved` gave, of this schema or an older one."""
     certificate: dict[str, Any] = {**data["certificate"], "schema": data["schema"]}
     certified = certificate.pop("certified")
-    for name in ("assumptions", "notes", "warnings", "doubts"):
+    for name in ("assumptions", "notes", "warnings", "doubts", "rests_on"):
         certificate[name] = tuple(certificate.get(name, ()))
     if certificate["schedule"] is not None:
         certificate["schedule"] = Schedule(**certificate["schedule"])
@@ -138,6 +138,8 @@ def restored(data: dict[str, Any]) -> Result:
         certificate["terms"] = _terms(certificate["terms"])
     if certificate["bounds"] is not None:
         certificate["bounds"] = Bounds(**certificate["bounds"])
+    if certificate.get("audit") is not None:
+        certificate["audit"] = Audit(**certificate["audit"])
     certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
     if certificate["schema"] < 3:
         certificate.update(_status_of_old(certificate, certified=certified))
@@ -162,7 +164,7 @@ def restored(data: dict[str, Any]) -> Result:
 def _status_of_old(certificate: Mapping[str, Any], *, certified: bool) -> dict[str, Any]:
     """Status and tolerance where a file has none.
 
-    A certified plan loses at most the resolution of its terms; where it is optimal for certain, an
+    A certified plan loses at most the tolerance of its terms; where it is optimal for certain, an
     old file said so in words only, and this says less.
     """
     terms: Terms | None = certificate.get("terms")
@@ -174,10 +176,14 @@ def _status_of_old(certificate: Mapping[str, Any], *, certified: bool) -> dict[s
         }
     if terms is None or terms.gap is not None:
         return {"status": Status.OPTIMAL, "tolerance": 0.0}
-    return {"status": Status.WITHIN, "tolerance": terms.resolution}
+    return {"status": Status.WITHIN, "tolerance": terms.tolerance}
 
 
 def _terms(data: dict[str, Any]) -> Terms:
+    if "resolution" in data:  # of schemas 2 and 3: what is a tolerance now
+        # They excluded no separation: whatever is closer than the largest may have been merged.
+        data = {**data, "tolerance": data["resolution"], "separation": 1.0}
+        del data["resolution"]
     low, high = data["reward_range"]
     bounds = (-math.inf if low is None else low, math.inf if high is None else high)
     fields: dict[str, Any] = {**data, "shape": Shape(**data["shape"]), "reward_range": bounds}

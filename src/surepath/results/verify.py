@@ -13,12 +13,13 @@ import numpy as np
 from surepath.errors import InputError
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
-from surepath.inference.terms import Terms
+from surepath.inference.terms import EXACT, Terms
+from surepath.inference.tuning import TUNING
 from surepath.journal.database import Journal, is_journal
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import conclude, interval, nothing_told_apart
-from surepath.results.certificate import Certificate
+from surepath.results.certificate import SCHEMA, Certificate
 from surepath.results.repooled import recount
 from surepath.results.result import Result, load, restored
 from surepath.system import FloatArray
@@ -69,6 +70,13 @@ def _verified(result: Result, path: str | Path) -> Verification:
             if claimed.schedule
             else "a result saved without its readings",
             remedy="Only adaptive runs record their readings; save one with result.save(path).",
+        )
+    if claimed.schema < SCHEMA:
+        raise InputError(
+            f"the certificate of {path} was made by the rules of an older version, and cannot be "
+            "derived again by these",
+            got=f"schema {claimed.schema}, where this version has {SCHEMA}",
+            remedy="Check it with the version that made it, or run it again.",
         )
     _check(claimed.terms, result.record)
     root = trie_of(result.record)
@@ -144,9 +152,13 @@ def _counts(root: Node, shape: Shape) -> tuple[str, ...]:
 def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
     """Refuse terms that no run could have had, and readings that no system could have given."""
     between("delta", terms.delta, 0, 1)
-    for name, value in (("gap", terms.gap), ("norm", terms.norm), ("radius", terms.radius)):
-        if value is not None:
+    for name in ("gap", "norm", "radius", "tolerance", "tolerance_share"):
+        if (value := getattr(terms, name)) is not None:
             between(name, value, 0, math.inf)
+    if terms.separation != EXACT:
+        between("separation", terms.separation, 0, 1)
+    if terms.shape.continuations > TUNING.most_continuations:
+        raise _damaged("a future has no more continuations than a run reads", terms.shape)
     low, high = terms.reward_range
     if math.isfinite(high - low) and not math.isclose(terms.reward_noise, (high - low) / 2):
         raise _damaged("the noise of rewards must be half their range", terms.reward_noise)
@@ -172,14 +184,10 @@ def _damaged(what: str, got: object) -> InputError:
     return InputError(what, got=repr(got), remedy="Use the file as it was saved.")
 
 
-NEWER = {"status", "tolerance", "warnings", "schema"}
-"""Fields that a certificate of schema 2 does not have: what stands there was filled in."""
-
-
 def _differences(claimed: Certificate, derived: Certificate) -> tuple[str, ...]:
     ours, theirs = (c.to_dict() for c in (derived, claimed))
     return tuple(
         f"{name}: the file says {theirs[name]!r}, its readings show {ours[name]!r}"
         for name in ours
-        if ours[name] != theirs[name] and not (claimed.schema < 3 and name in NEWER)
+        if ours[name] != theirs[name]
     )
