@@ -288,7 +288,10 @@ def test_fewer_features_than_landmarks_are_those_that_matter_most() -> None:
     landmarks = np.vstack([near, far])
     whole, part = (Nystroem(RBF(1.0), landmarks, size) for size in (None, 30))
     assert (whole.dimension, part.dimension) == (43, 30)
-    rows = np.vstack([rng.normal(size=(20, 2)), far])
-    full, less = (psi.transform(rows) for psi in (whole, part))
-    np.testing.assert_allclose(less @ less.T, full @ full.T, atol=1e-3)
-    np.testing.assert_allclose(part.average(rows), less.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(whole.lengths(landmarks), 1)
+    # On the landmarks the error is the largest eigenvalue that is left out.
+    left_out = np.linalg.eigvalsh(RBF(1.0)(landmarks))[12]
+    full, less = (psi.transform(landmarks) for psi in (whole, part))
+    assert np.linalg.norm(less @ less.T - full @ full.T, 2) == pytest.approx(left_out, rel=1e-6)
+    np.testing.assert_allclose(np.square(less[-3:]).sum(axis=1), 1, atol=0.01)  # far ones stay
+    np.testing.assert_allclose(part.average(landmarks), less.mean(axis=0), atol=1e-12)

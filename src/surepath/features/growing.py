@@ -32,7 +32,7 @@ apart from all the others is a glitch and not a place."""
 
 def shares_seen(nystroem: Nystroem, views: FloatArray) -> FloatArray:
     """How much of each observation the landmarks see, from 0 to 1: [n]."""
-    lengths = np.asarray(nystroem.kernel.diag(views), dtype=np.float64)
+    lengths = nystroem.lengths(views)
     squares = np.square(nystroem.transform(views)).sum(axis=1)
     return np.where(lengths > 0, squares / np.maximum(lengths, 1e-300), 1.0)
 
@@ -42,8 +42,8 @@ class Growing(Approximated):
 
     More landmarks than `components` do not make more features: then what is averaged, and what is
     recorded of every prefix, would grow too. The features are those directions that the landmarks
-    fill most. Few landmarks in a region of its own fill as many directions; many of them in one
-    region hardly differ in the last ones, which are given up.
+    fill most. Landmarks in a region of their own fill directions of their own. Of many landmarks in
+    one region the last directions hardly matter, and these are given up.
     """
 
     def __init__(
@@ -74,10 +74,6 @@ class Growing(Approximated):
         """Features of observations that were looked at through `view` before, [n, d]."""
         return self.nystroem.transform(views)
 
-    def lengths(self, views: FloatArray) -> FloatArray:
-        """k(o, o) of every observation, [n]: the squared length where all of it is seen."""
-        return np.asarray(self.nystroem.kernel.diag(views), dtype=np.float64)
-
     def missing(self, views: FloatArray, several: int) -> FloatArray:
         """Up to `several` of the observations that would be good landmarks, [m, p].
 
@@ -91,7 +87,7 @@ class Growing(Approximated):
         rows = self.of_views(some)
         # The kernel of what is not seen; a landmark takes away what lies in its direction.
         unseen = gram(self.nystroem.kernel, some, some) - rows @ rows.T
-        enough = SEEN_WELL * float(self.lengths(some).sum())
+        enough = SEEN_WELL * float(self.nystroem.lengths(some).sum())
         chosen = list[int]()
         while np.trace(unseen) > enough and len(chosen) < several:
             own = np.diag(unseen)

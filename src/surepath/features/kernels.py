@@ -224,6 +224,10 @@ class Nystroem:
         """Mean feature of the observations, [m]: averaged before it is multiplied, not after."""
         return gram(self.kernel, points(sample), self.landmarks).mean(axis=0) @ self._root
 
+    def lengths(self, sample: ArrayLike) -> FloatArray:
+        """k(o, o) of observations [n, ...]: the squared lengths of the kernel's own features."""
+        return np.asarray(self.kernel.diag(points(sample)), dtype=np.float64)
+
 
 class FourierFeatures:
     """Random features of an RBF or Matern kernel, after Rahimi and Recht (2007).

@@ -87,7 +87,7 @@ class Growth:
         for level in answer.observations:
             kept[level] = _kept(answer.raw.observation(level), self.features)
             views, repeats = _views(kept[level], self.features)
-            length = float(repeats @ self.features.lengths(views))
+            length = float(repeats @ self.features.nystroem.lengths(views))
             self._lengths[actions[:level]] = self._lengths.get(actions[:level], 0.0) + length
         return Told(actions, kept, answer.rewards)
 
