@@ -58,8 +58,9 @@ def learn(
     delta: most probability with which a certified plan may be wrong.
     gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
     tolerance: how much the plan may fall short of the best one and still be the answer: a number in
-    units of return, or a share of it such as "2%". Without it, an eighth of what a step of the plan
-    typically pays. The certificate says what it came to, and "optimal" where nothing is lost.
+    units of return, or a share of it such as "2%". Without it, an eighth of what a paying step of
+    the plan typically pays. The certificate says what it came to, and "optimal" where nothing is
+    lost.
     separation: the least difference between hidden states that are not one, as a total variation of
     what is read there (0.3: of ten readings, three would have to be others; for real features,
     means 0.77 standard deviations of one reading apart). Prefixes count as one state when this has

@@ -57,7 +57,13 @@ class Guarantee(Protocol):
         """Logarithm of the evidence at which a merge counts as settled."""
         ...
 
-    def spreads(self, machine: Automaton) -> Spreads: ...
+    def spreads(self, machine: Automaton) -> Spreads:
+        """Of what every edge may be worth more than it seems."""
+        ...
+
+    def shortfalls(self, machine: Automaton) -> Spreads:
+        """Of what every edge may be worth less than it seems."""
+        ...
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
         """Spreads of predicted values, from the variances of their errors."""
@@ -90,17 +96,26 @@ class Calibrated:
         return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
-        span = self.reward_range[1] - self.reward_range[0]
-        if not math.isfinite(span):
+        return self._spreads(machine, lambda mean: self.reward_range[1] - mean)
+
+    def shortfalls(self, machine: Automaton) -> Spreads:
+        return self._spreads(machine, lambda mean: mean - self.reward_range[0])
+
+    def _spreads(self, machine: Automaton, room: Callable[[FloatArray], FloatArray]) -> Spreads:
+        """`room` is how far rewards of a mean may lie from it, on the side that matters."""
+        low, high = self.reward_range
+        if not math.isfinite(high - low):
             known = 2 * self.strength * self.reward_noise**2
             return [known / np.maximum(layer.count, 1) for layer in machine.layers]
-        # Few equal rewards do not make a certain mean: with a mean of strength * span / n, n zeros
-        # still come with probability about exp(-strength). The square of that mean is added.
-        rare = self.strength * span**2 / 2
-        return [
-            2 * self.strength * (layer.scatter + rare) / np.maximum(layer.count, 1) ** 2
-            for layer in machine.layers
-        ]
+        # Few equal rewards do not make a certain mean: another reward may be so rare that none of n
+        # readings shows it, with probability exp(-strength) at a chance of strength / n. What it
+        # could add, strength * room / n, is added in squares.
+        spreads = list[FloatArray]()
+        for layer in machine.layers:
+            rare = self.strength * np.maximum(room(layer.mean), 0.0) ** 2 / 2
+            count = np.maximum(layer.count, 1)
+            spreads.append(2 * self.strength * (layer.scatter + rare) / count**2)
+        return spreads
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
         return [2 * self.strength * variance for variance in variances]
@@ -162,6 +177,9 @@ class Proved:
                             spread[state, action] += self.norm * self._distance(child, stand_in)
             spreads.append(spread)
         return spreads
+
+    def shortfalls(self, machine: Automaton) -> Spreads:
+        return self.spreads(machine)
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
         return [np.where(variance > 0, np.inf, 0.0) for variance in variances]

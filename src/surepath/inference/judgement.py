@@ -46,7 +46,8 @@ class Judgement:
     complete: bool  # whether every edge was read that has to be, so that all that follows is there
     values: Values
     plan: Path
-    spreads: Spreads
+    spreads: Spreads  # of what edges may be worth more than they seem
+    shortfalls: Spreads  # of what they may be worth less
     challengers: list[Challenger]  # for each deviation from the plan, the hardest to rule out
     unsure_ends: list[UnsureEnd]
     conflict: Conflict | None  # a prefix that pays differently from the rest of its state
@@ -66,6 +67,7 @@ class Judgement:
             values=Values([], []),
             plan=Path([], end=0),
             spreads=[],
+            shortfalls=[],
             challengers=[],
             unsure_ends=[],
             conflict=None,
@@ -169,7 +171,7 @@ def _judged(
     *,
     stands: bool,
 ) -> Judgement:
-    spreads = widths.spreads(machine)
+    spreads, shortfalls = widths.spreads(machine), widths.shortfalls(machine)
     whole = len(plan.edges) == machine.horizon
     found, unsure, width = list[Challenger](), list[UnsureEnd](), math.inf
     value = float(values.best(0)[0])
@@ -179,9 +181,14 @@ def _judged(
             terms.beyond_ties(spread, tolerance) for spread in widths.guesses(values.variance)
         ]
         excess = partial(terms.excess, tolerance=tolerance)
-        found = challengers(machine, plan, values, spreads, guesses, widths.width, excess)
-        own = sum(float(spreads[level][edge]) for level, edge in enumerate(plan.edges))
-        width = float(widths.width(np.array(own)))
+        found = challengers(
+            machine, plan, values, spreads, guesses, widths.width, excess, shortfalls
+        )
+        own = [
+            sum(float(side[level][edge]) for level, edge in enumerate(plan.edges))
+            for side in (spreads, shortfalls)
+        ]
+        width = float(widths.width(np.array(max(own))))
     if whole and widths.pools:
         unsure = _unsure_ends(machine, values, spreads, widths, terms, tolerance)
     return Judgement(
@@ -190,6 +197,7 @@ def _judged(
         values=values,
         plan=plan,
         spreads=spreads,
+        shortfalls=shortfalls,
         challengers=found,
         unsure_ends=unsure,
         conflict=conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
@@ -203,12 +211,13 @@ def _judged(
 
 
 def _paid(machine: Automaton, plan: Path) -> float:
-    """What a step of the plan typically pays: the root of the mean square of its rewards."""
+    """What a paying step of the plan typically pays: the root of the mean square of its rewards."""
     squares = [
-        layer.mean[edge] ** 2 + layer.scatter[edge] / max(layer.count[edge], 1)
+        float(layer.mean[edge] ** 2 + layer.scatter[edge] / max(layer.count[edge], 1))
         for layer, edge in zip(machine.layers, plan.edges, strict=False)
     ]
-    return math.sqrt(float(np.mean(squares))) if squares else 0.0
+    paying = [square for square in squares if square > 0]
+    return math.sqrt(sum(paying) / len(paying)) if paying else 0.0
 
 
 def _unsure_ends(

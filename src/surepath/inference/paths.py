@@ -95,20 +95,26 @@ def challengers(
     guesses: list[FloatArray],
     width: Width,
     excess: Callable[[FloatArray, FloatArray], FloatArray],
+    shortfalls: Spreads | None = None,
 ) -> list[Challenger]:
-    """For every deviation from the plan, the path with the largest excess(margin, width)."""
+    """For every deviation from the plan, the path with the largest excess(margin, width).
+
+    Of a challenger it matters what its edges may be worth more than they seem (`spreads`), of the
+    plan what they may be worth less (`shortfalls`; without them the same).
+    """
+    own = spreads if shortfalls is None else shortfalls
     signed = [spread.copy() for spread in spreads]
     for level, edge in enumerate(plan.edges):
         # A path that comes back to the plan shares this edge with it: its spread is not added, and
         # that of the plan, counted below, is taken back.
-        signed[level][edge] *= -1
+        signed[level][edge] = -own[level][edge]
     fronts = _fronts(machine, values, guesses, signed)
     found = list[Challenger]()
     value = spread = 0.0
     for level in range(machine.horizon - 1, -1, -1):
         state, chosen = plan.edges[level]
         value += float(machine.layers[level].mean[state, chosen])
-        spread += float(spreads[level][state, chosen])
+        spread += float(own[level][state, chosen])
         for action in range(machine.n_actions):
             if action != chosen:
                 mean, more, _ = _step(machine, fronts, signed, level, (state, action))

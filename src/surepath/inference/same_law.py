@@ -70,9 +70,7 @@ class Comparison(Protocol):
         """`ways` are the nodes that each way through the window passes, [ways, K]."""
         ...
 
-    def log_evidence(
-        self, apart: Apart, separation: float | FloatArray, length: int
-    ) -> FloatArray:
+    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
         """Against laws this far apart, over so many nodes: ln E, whose mean is 1 if they are."""
         ...
 
@@ -111,9 +109,7 @@ class Symbols:
             noise = (1 / n + 1 / m) / 4
         return Apart(distance[..., ways].sum(axis=-1), noise[..., ways].sum(axis=-1))
 
-    def log_evidence(
-        self, apart: Apart, separation: float | FloatArray, length: int
-    ) -> FloatArray:
+    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
         """By a bet on the one set of symbols in which the laws differ by the separation.
 
         The shares of that set differ by at most the distance, so for every bet b the mean of
@@ -179,9 +175,7 @@ class Vectors:
         read = np.isfinite(variance)
         return Apart(np.sqrt(squared * np.where(read, variance, 0.0)), variance)
 
-    def log_evidence(
-        self, apart: Apart, separation: float | FloatArray, length: int
-    ) -> FloatArray:
+    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
         """By the likelihood ratio of the distance alone: no difference, against this one.
 
         The direction of a difference is not known, and the distance does not depend on it. So the

@@ -31,8 +31,8 @@ class Tuning:
     tolerance: float = _cost(
         1 / 8,
         "Where no tolerance is given: plans count as equal when their values are closer than this "
-        "share of what a step of the plan typically pays (root mean square); a claim says how "
-        "close. Smaller makes ties cost more.",
+        "share of what a paying step of the plan typically pays (root mean square); a claim "
+        "says how close. Smaller makes ties cost more.",
     )
     free_ways: int = _validity(
         4,

@@ -220,7 +220,14 @@ class Adaptive(Asking):
             return self._expand(judged.machine, level, challenger.path.end)
         growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
         pools = widths_of(self.terms).pools
-        readings = sharpen(judged.machine, judged.plan, challenger, judged.spreads, pools=pools)
+        readings = sharpen(
+            judged.machine,
+            judged.plan,
+            challenger,
+            judged.spreads,
+            pools=pools,
+            shortfalls=judged.shortfalls,
+        )
         return [
             (actions, max(TUNING.least_request, math.ceil(growth * count)))
             for actions, count in readings

@@ -119,11 +119,17 @@ def _read(root: Node, actions: Actions) -> int:
 
 
 def sharpen(
-    machine: Automaton, plan: Path, challenger: Challenger, spreads: Spreads, *, pools: bool
+    machine: Automaton,
+    plan: Path,
+    challenger: Challenger,
+    spreads: Spreads,
+    *,
+    pools: bool,
+    shortfalls: Spreads | None = None,
 ) -> list[tuple[Actions, int]]:
     """Sequences that tell the challenger from the plan at least cost.
 
-    Beside each stand the readings it has by now, not how many to run: the caller takes a share.
+    The spreads of the plan's edges are the shortfalls, where they differ. Beside each stand the readings it has by now, not how many to run: the caller takes a share.
 
     Where the nodes of a state count as one, a whole path is read at a time: the plan or the
     challenger. Where only the node that stands for a state counts, the widest edge is read at that
@@ -137,15 +143,15 @@ def sharpen(
         apart = [place for place in ours + theirs if place not in shared]
         return _at_widest(machine, apart, spreads)
     options = list[tuple[float, Actions, int]]()
-    for edges, whole in (
-        (ours, plan.actions),
-        (theirs, plan.actions[:level] + challenger.path.actions),
+    for edges, whole, side in (
+        (ours, plan.actions, shortfalls or spreads),
+        (theirs, plan.actions[:level] + challenger.path.actions, spreads),
     ):
         apart = [place for place in edges if place not in shared]
         actions = whole[: apart[-1][0] + 1]
         counts = [machine.layers[h].count[edge] for h, edge in apart]
         # One more reading of an edge takes this share of its spread away.
-        gain = sum(spreads[h][edge] / n for (h, edge), n in zip(apart, counts, strict=True))
+        gain = sum(side[h][edge] / n for (h, edge), n in zip(apart, counts, strict=True))
         options.append((gain / steps_of(actions, machine.horizon), actions, int(min(counts))))
     _, actions, count = max(options, key=lambda option: option[0])
     return [(actions, count)]
