@@ -125,20 +125,33 @@ def test_results_survive_a_file(tmp_path: Path, schedule: str, budget: int | Non
     assert loaded.record == result.record
 
 
-def test_results_of_schema_2_are_still_read_and_verified(tmp_path: Path) -> None:
-    """They said "within 0.0251" in words only: what is claimed of them is the resolution."""
-    path = ASSETS / "result_schema_2.json"
+@pytest.mark.parametrize(("schema", "status", "tolerance"), [(2, "within", 0.1), (3, "optimal", 0)])
+def test_results_of_older_adaptive_runs_are_still_read(
+    schema: int, status: str, tolerance: float, tmp_path: Path
+) -> None:
+    """Of schema 2, which said "within 0.0251" in words only, what is claimed is the resolution."""
+    path = ASSETS / f"result_schema_{schema}.json"
+    data = json.loads(path.read_text())
+    assert data["schema"] == data["certificate"]["schema"] == schema
+    assert not data["certificate"].keys() & {"rests_on", "excluded_separation", "audit"}
     old = surepath.load(path)
     assert old.certified
-    assert old.certificate.status == "within"
-    assert old.certificate.tolerance == old.certificate.terms.resolution
-    found = verify(path)
-    assert found.certified
-    assert found.differences == ()
-    assert found.certificate.tolerance == 0.0251  # derived again from its readings
+    assert old.certificate.status == status
+    assert old.certificate.tolerance == tolerance
+    terms = old.certificate.terms
+    assert terms is not None
+    assert terms.tolerance == data["certificate"]["terms"]["resolution"] == 0.1
+    assert terms.separation == 1.0  # none was declared: nothing weaker can be said
+    assert old.certificate.rests_on == ()
+    assert old.certificate.excluded_separation is None
+    assert old.certificate.audit is None
+    assert list(old.actions) == data["actions"]
+    assert old.record == data["record"]
     old.save(tmp_path / "again.json")
     assert surepath.load(tmp_path / "again.json") == old
-    assert verify(tmp_path / "again.json").certified
+    for file in (path, tmp_path / "again.json"):
+        with pytest.raises(surepath.InputError, match="rules of an older version.*derived again"):
+            verify(file)
 
 
 def test_results_of_schema_1_are_still_read(tmp_path: Path) -> None:
@@ -209,6 +222,19 @@ def test_tables_and_pictures(schedule: str) -> None:
         ({"budget": 0, "gap": 0.8, "norm": 3.0}, "budget must be"),
         ({"seed": -1, "gap": 0.8, "norm": 3.0}, "seed must be"),
         ({"reward_range": (1, 0), "gap": 0.8, "norm": 3.0}, "low < high"),
+        ({"future": 0}, "future must be a whole number"),
+        ({"separation": 0.0}, r"separation must be a number in \(0, 1\)"),
+        ({"separation": 1.0}, r"separation must be a number in \(0, 1\)"),
+        ({"separation": "close"}, r"separation must be a number in \(0, 1\)"),
+        ({"tolerance": 0.0}, r"tolerance must be a number in \(0, inf\)"),
+        ({"tolerance": -0.1}, r"tolerance must be a number in \(0, inf\)"),
+        ({"tolerance": "2"}, "in units of return, or a share of it such as 2%"),
+        ({"tolerance": "2%%"}, "in units of return, or a share of it such as 2%"),
+        ({"tolerance": "two%"}, "in units of return, or a share of it such as 2%"),
+        ({"tolerance": "0%"}, "in units of return, or a share of it such as 2%"),
+        ({"tolerance": "100%"}, "in units of return, or a share of it such as 2%"),
+        ({"tolerance": 0.1, "gap": 0.8}, "a gap or a tolerance"),
+        ({"tolerance": "2%", "gap": 0.8}, "a gap or a tolerance"),
     ],
 )
 def test_bad_input_says_what_and_what_to_do(arguments: dict[str, object], message: str) -> None:
@@ -291,7 +317,7 @@ def test_a_budget_binds_what_is_spent_before_the_run_as_well() -> None:
         surepath.learn(problem, schedule=CUSTOM, budget=100)
     overcomplete = surepath.make("overcomplete")
     with pytest.raises(surepath.InputError, match="more episodes than the budget"):
-        surepath.learn(overcomplete, future="auto", budget=10**8)
+        surepath.learn(overcomplete, schedule="tight", future="auto", budget=10**8)
 
 
 def test_windows_of_an_exact_kernel_are_not_certified() -> None:

@@ -223,10 +223,9 @@ def calibrated(
     delta: float = 0.05,
     reward_range: tuple[float, float] = (0.0, 1.0),
     reward_noise: float = 0.5,
-    horizon: int = 1,
     ways: int = 1,
 ) -> Calibrated:
-    return Calibrated(delta, reward_range, reward_noise, horizon, ways)
+    return Calibrated(delta, reward_range, reward_noise, ways)
 
 
 @pytest.mark.parametrize("ways", [1, 4, 30])
@@ -235,18 +234,17 @@ def calibrated(
 def test_calibrated_spreads(delta: float, reward_range: tuple[float, float], ways: int) -> None:
     """z standard errors, and for few readings a term for what was not seen, in squares.
 
-    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 4)): 2 L variance / n + (L span / n)^2 / H.
+    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 4)): 2 L variance / n + (L span / n)^2.
     """
-    horizon = 3
-    machine = random_machine(np.random.default_rng(0), horizon, 2, 3, counts=(1, 8, 500))
-    widths = calibrated(delta, reward_range, horizon=horizon, ways=ways)
+    machine = random_machine(np.random.default_rng(0), 3, 2, 3, counts=(1, 8, 500))
+    widths = calibrated(delta, reward_range, ways=ways)
     span = reward_range[1] - reward_range[0]
     log = math.log(2 / delta) + math.log(max(1.0, ways / 4))
     for spread, layer in zip(widths.spreads(machine), machine.layers, strict=True):
         variance, n = layer.scatter / layer.count, layer.count
-        expected = 2 * log * variance / n + (log * span / n) ** 2 / horizon
+        expected = 2 * log * variance / n + (log * span / n) ** 2
         assert spread == pytest.approx(expected)
-    assert widths.evidence == pytest.approx(math.log(2 / delta))
+    assert widths.evidence == pytest.approx(math.log(1 / delta))
     assert widths.width(np.array([0.25])).tolist() == [0.5]
     assert widths.guesses([np.array([0.1])])[0] == pytest.approx([0.2 * log])
     assert widths.pools
@@ -276,8 +274,18 @@ def test_calibrated_widths_hold_most_means(mean: float, count: int) -> None:
     assert outside <= stats.binom.isf(SURE, streams, delta)
 
 
-def test_few_equal_rewards_do_not_make_a_certain_mean() -> None:
+@pytest.mark.parametrize("levels", [1, 4, 30])
+def test_few_equal_rewards_do_not_make_a_certain_mean(levels: int) -> None:
+    """The mean of which so many zeros come with probability delta / 2; of every edge, however many.
+
+    What hides behind the zeros of one edge is not less likely because there are other edges.
+    """
     layer = layer_of([[Node()]], 1, UNKNOWN)
     layer.count = np.array([[8.0]])
     widths = calibrated()
-    assert widths.width(widths.spreads(Automaton([layer], 1))[0])[0, 0] > 1 / 8
+    spreads = widths.spreads(Automaton([layer] * levels, 1))
+    assert len(spreads) == levels
+    for spread in spreads:
+        rare = widths.width(spread)[0, 0]
+        assert rare == pytest.approx(math.log(2 / 0.05) / 8)
+        assert (1 - rare) ** 8 <= 0.05 / 2

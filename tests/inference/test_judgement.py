@@ -32,7 +32,7 @@ def terms_of(shape: Shape = TWO_LEVELS, **options: Any) -> Terms:
         "guarantee": "calibrated",
         "delta": 0.05,
         "gap": None,
-        "resolution": 0.1,
+        "tolerance": 0.1,
         "reward_range": (0.0, 1.0),
     }
     return Terms(shape, **{**fields, **options})
@@ -81,17 +81,17 @@ GRID = list(product(np.linspace(-0.3, 0.5, 17), np.linspace(0.0, 0.6, 13)))
 def test_with_a_gap_the_loss_has_to_stay_below_it() -> None:
     terms = terms_of(gap=0.2)
     for margin, width in GRID:
-        settled = terms.excess(np.array(margin), np.array(width)) < 0
+        settled = terms.excess(np.array(margin), np.array(width), tolerance=0.3) < 0
         assert settled == (width - margin < 0.2)
 
 
-def test_without_a_gap_a_lead_is_certain_or_known_to_the_resolution() -> None:
-    terms = terms_of(resolution=0.17)
+def test_without_a_gap_a_lead_is_certain_or_known_to_the_tolerance() -> None:
+    terms = terms_of()
     for margin, width in GRID:
-        settled = terms.excess(np.array(margin), np.array(width)) < 0
+        settled = terms.excess(np.array(margin), np.array(width), tolerance=0.17) < 0
         leads, known = margin > width, width < min(0.17, 0.17 + margin)
         assert settled == (leads or known)
-        if settled:  # and then no more than the resolution can be lost
+        if settled:  # and then no more than the tolerance can be lost
             assert width - margin < 0.17
 
 
@@ -99,16 +99,16 @@ def test_without_a_gap_a_lead_is_certain_or_known_to_the_resolution() -> None:
 def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> None:
     terms = terms_of(gap=gap)
     for margin, width in GRID:
-        excess = float(terms.excess(np.array(margin), np.array(width)))
+        excess = float(terms.excess(np.array(margin), np.array(width), 0.1))
         if excess >= 0 and width > excess:
             narrower = np.array(width - excess)
-            assert terms.excess(np.array(margin), narrower) == pytest.approx(0, abs=1e-12)
+            assert terms.excess(np.array(margin), narrower, 0.1) == pytest.approx(0, abs=1e-12)
 
 
 def test_terms_name_their_widths() -> None:
     shape = Shape(5, 3, 2, symbols=True)
     terms = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0)
-    assert widths_of(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, horizon=5, ways=10)
+    assert widths_of(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, ways=10)
     terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
     assert widths_of(terms) == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
 
@@ -305,10 +305,10 @@ def test_without_pooling_the_plan_stands_for_itself() -> None:
 
 
 def test_a_prediction_is_never_taken_for_a_tie() -> None:
-    """Its width is at least the resolution, so that only a lead beyond that settles it."""
-    terms, spreads = terms_of(resolution=0.17), np.array([0.0, 1e-12, 0.04, math.inf])
-    widths = np.sqrt(terms.beyond_ties(spreads))
+    """Its width is at least the tolerance, so that only a lead beyond that settles it."""
+    terms, spreads = terms_of(), np.array([0.0, 1e-12, 0.04, math.inf])
+    widths = np.sqrt(terms.beyond_ties(spreads, 0.17))
     assert widths[0] == 0  # was read, not predicted
     assert (widths[1:] >= 0.17).all()
-    assert not (terms.excess(np.zeros(3), widths[1:]) < 0).any()
-    assert np.array_equal(terms_of(gap=0.2).beyond_ties(spreads), spreads)
+    assert not (terms.excess(np.zeros(3), widths[1:], 0.17) < 0).any()
+    assert np.array_equal(terms_of(gap=0.2).beyond_ties(spreads, 0.17), spreads)

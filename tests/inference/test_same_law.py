@@ -16,6 +16,7 @@ from surepath.readings.digests import Cloud
 
 SEEDS = st.integers(0, 2**32 - 1)
 COUNTS = st.lists(st.integers(0, 500), min_size=3, max_size=3)
+ONE_NODE = np.zeros((1, 1), dtype=np.int64)  # the only way through a window of one node
 SURE = 1e-6  # probability with which a statistical threshold below may be missed by a sound law
 
 
@@ -30,8 +31,20 @@ def cloud(rows: np.ndarray) -> Cloud:
 
 def compared(groups: list[np.ndarray], one: int = 0, other: int = 1) -> float:
     """Log-odds of two groups of readings, with the noise that all of them show."""
-    samples = vector_samples([[cloud(rows)] for rows in groups], groups[0].shape[1])
-    return float(Vectors().log_odds(samples[one], samples[other]))
+    samples, compare = vector_samples([[cloud(rows)] for rows in groups], groups[0].shape[1])
+    return float(compare.log_odds(samples[one], samples[other]))
+
+
+def place(count: int, mean: float | list[float] | np.ndarray, noise: float = 1.0) -> np.ndarray:
+    """A sample of one node whose own noise is estimated to be exactly this, in every feature.
+
+    The estimate counts the shared noise, which is 1, as so many readings more.
+    """
+    means = np.atleast_1d(np.array(mean, dtype=float))
+    shared = TUNING.shared_noise
+    scatter = noise * (count - 1 + shared) - shared
+    squares = count * means**2 + scatter
+    return np.concatenate([[count], count * means, squares])[None]
 
 
 # ---------------------------------------------------------------- discrete observations
@@ -143,14 +156,18 @@ def normal(x: float, variance: float) -> float:
     return math.exp(-(x**2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
 
 
-def integrated(x: float, n: int, y: float, m: int, noise: float) -> float:
-    """Log-odds by integrating over both means: one of them anywhere, their difference by scales."""
+def integrated(x: float, n: int, y: float, m: int, noises: tuple[float, float]) -> float:
+    """Log-odds by integrating over both means: one of them anywhere, their difference by scales.
+
+    noises: variances of one reading of each, in units of the noise that all places share.
+    """
+    a, b = noises[0] / n, noises[1] / m
 
     def likelihood(difference: float) -> float:
         # The common mean, anywhere with the same density, integrated out numerically.
-        reach = 12 * math.sqrt(noise / min(n, m)) + abs(x - y) + abs(difference)
+        reach = 12 * math.sqrt(max(a, b)) + abs(x - y) + abs(difference)
         return integrate.quad(
-            lambda mu: normal(x - mu, noise / n) * normal(y - mu - difference, noise / m),
+            lambda mu: normal(x - mu, a) * normal(y - mu - difference, b),
             x - reach,
             x + reach,
             points=[x, y - difference],
@@ -160,10 +177,10 @@ def integrated(x: float, n: int, y: float, m: int, noise: float) -> float:
         )[0]
 
     # Given the difference, x - y is normal around it: the second integral in its own scale.
-    width = math.sqrt(noise * (1 / n + 1 / m))
+    width = math.sqrt(a + b)
     different = sum(
         integrate.quad(
-            lambda d, scale=scale: normal(d, scale * noise) * likelihood(d),
+            lambda d, scale=scale: normal(d, scale) * likelihood(d),
             y - x - 10 * width,
             y - x + 10 * width,
             epsabs=0,
@@ -176,39 +193,75 @@ def integrated(x: float, n: int, y: float, m: int, noise: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("x", "n", "y", "m", "noise"),
+    ("x", "n", "y", "m", "noises"),
     [
-        (0.2, 3, 0.4, 5, 1.0),
-        (0.0, 10, 1.5, 4, 0.7),
-        (5.0, 40, 5.1, 60, 2.0),
-        (-1.0, 1, 1.0, 1, 0.2),
+        (0.2, 3, 0.4, 5, (1.0, 1.0)),
+        (0.0, 10, 1.5, 4, (1.0, 1.0)),
+        (5.0, 40, 5.1, 60, (1.0, 1.0)),
+        (-1.0, 1, 1.0, 1, (1.0, 1.0)),
+        (5.0, 40, 5.1, 60, (2.0, 0.5)),
+        (0.0, 10, 1.5, 4, (0.8, 3.0)),
     ],
 )
 def test_one_dimension_against_integration(
-    x: float, n: int, y: float, m: int, noise: float
+    x: float, n: int, y: float, m: int, noises: tuple[float, float]
 ) -> None:
-    unit = math.sqrt(noise)
-    found = Vectors().log_odds(np.array([[n, n * x / unit]]), np.array([[m, m * y / unit]]))
-    assert float(found) == pytest.approx(integrated(x, n, y, m, noise), abs=1e-5)
+    """Also where one place has more noise than the other: each is compared with its own."""
+    found = Vectors(1).log_odds(place(n, x, noises[0]), place(m, y, noises[1]))
+    assert float(found) == pytest.approx(integrated(x, n, y, m, noises), abs=1e-5)
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(seed=SEEDS, d=st.integers(1, 4), n=st.integers(1, 1000), m=st.integers(1, 1000))
 def test_laws_of_the_odds_of_vectors(seed: int, d: int, n: int, m: int) -> None:
-    rng, compare = np.random.default_rng(seed), Vectors()
-    one, other = (np.column_stack([np.full(2, k), k * rng.normal(size=(2, d))]) for k in (n, m))
+    rng, compare = np.random.default_rng(seed), Vectors(d)
+    means = rng.normal(size=(2, 2, d))
+    one, other, equal = (
+        np.concatenate([place(k, mean) for mean in rows])
+        for k, rows in ((n, means[0]), (m, means[1]), (m, means[0]))
+    )
     forth, back = compare.log_odds(one, other), compare.log_odds(other, one)
     assert float(forth) == pytest.approx(float(back), rel=1e-9, abs=1e-9)
     assert float(compare.log_odds(one, np.zeros_like(one))) == pytest.approx(0, abs=1e-12)
-    equal = m / n * one
     assert float(compare.log_odds(one, equal)) >= 0
     assert float(compare.log_odds(one, equal)) >= float(forth)
+
+
+def test_the_noise_of_a_place_is_its_own_once_it_was_read() -> None:
+    """As in Welch's test: the variance of a mean is that place's scatter by its count.
+
+    Until then it is the noise that all places share, which counts as so many readings.
+    """
+    rng, d = np.random.default_rng(0), 2
+    wide = [rng.normal(size=(n, d)) * s for n, s in ((5000, 1.0), (5000, 1.0), (50, 5.0))]
+    samples, _ = vector_samples([[cloud(rows)] for rows in wide], d)
+    few = samples[2, 0]
+    own = (few[3:] - few[1:3] ** 2 / 50) / 49  # in units of the shared noise
+    noise = (49 * own + TUNING.shared_noise) / (49 + TUNING.shared_noise)
+    assert (noise > 10).all()  # about 25 times that of most readings, which is shared
+    apart = Vectors(d).apart(samples[0], samples[2], ONE_NODE)
+    first = samples[0, 0]
+    known = (first[3:] - first[1:3] ** 2 / 5000 + TUNING.shared_noise) / (
+        4999 + TUNING.shared_noise
+    )
+    variance = known / 5000 + noise / 50
+    squared = ((first[1:3] / 5000 - few[1:3] / 50) ** 2 / variance).sum()
+    assert apart.distance[0] ** 2 / apart.variance[0] == pytest.approx(squared)
+    assert apart.variance[0] == pytest.approx(1 / 5000 + 1 / 50)
 
 
 def rows_of(rng: np.random.Generator, d: int, n: int) -> list[np.ndarray]:
     """Readings of three places that share a noise which is not round."""
     mix = rng.normal(size=(d, d)) + 2 * np.eye(d)
     return [rng.normal(size=d) + rng.normal(size=(n, d)) @ mix.T for _ in range(3)]
+
+
+def mahalanobis(groups: list[np.ndarray]) -> float:
+    """Squared distance of the first two means, in units of the noise that all groups share."""
+    d = groups[0].shape[1]
+    samples, _ = vector_samples([[cloud(rows)] for rows in groups], d)
+    means = samples[:, 0, 1 : 1 + d] / samples[:, 0, :1]
+    return float(((means[0] - means[1]) ** 2).sum())
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -224,9 +277,11 @@ def test_the_estimated_noise_is_whitened(d: int) -> None:
         turn = rng.normal(size=(d, d)) + 2 * np.eye(d)
         # The diagonal counts as d more readings: off by d of 60 000, times its condition.
         tolerance = 10 * d / 60_000 * np.linalg.cond(turn) ** 2
-        assert compared([rows @ turn.T for rows in many]) == pytest.approx(
-            compared(many), rel=tolerance
-        )
+        turned = [rows @ turn.T for rows in many]
+        assert mahalanobis(turned) == pytest.approx(mahalanobis(many), rel=tolerance)
+        # Along other axes the noise of a place is another estimate, off by sqrt(2 / n) of it.
+        tolerance += stats.norm.isf(SURE) * math.sqrt(2 / 20_000)
+        assert compared(turned) == pytest.approx(compared(many), rel=tolerance)
 
 
 def test_units_never_matter_however_different() -> None:
@@ -246,10 +301,10 @@ def test_where_the_origin_lies_does_not_matter(offset: float) -> None:
 def test_equal_means_are_believed_more_and_more_and_different_ones_refuted() -> None:
     """The odds of one scale s lean by d/2 ln(1 + s n/2), less at most half a chi-square."""
     rng, d, streams = np.random.default_rng(5), 3, 1000
-    compare, means = Vectors(), []
+    compare, means = Vectors(d), []
     for n in (10**2, 10**4, 10**6):
-        means_of = rng.normal(size=(2, streams, 1, d)) / math.sqrt(n)
-        pairs = [np.concatenate([np.full((streams, 1, 1), n), n * x], axis=2) for x in means_of]
+        means_of = rng.normal(size=(2, streams, d)) / math.sqrt(n)
+        pairs = [np.stack([place(n, x) for x in rows]) for rows in means_of]
         found = compare.log_odds(*pairs)
         lean = [d / 2 * math.log(1 + scale * n / 2) for scale in TUNING.difference_scales]
         # "Different" is a mixture: its density lies between its largest part and their mean.
@@ -262,8 +317,7 @@ def test_equal_means_are_believed_more_and_more_and_different_ones_refuted() -> 
         means.append(found.mean())
     assert 0 < means[0] < means[1] < means[2]
     for n in (10**2, 10**4, 10**6):
-        one = np.concatenate([[n], np.zeros(d)])[None]
-        other = np.concatenate([[n], n * np.array([1.0, 0, 0])])[None]
+        one, other = place(n, np.zeros(d)), place(n, [1.0, 0.0, 0.0])
         # Exact means one noise apart: n/2 of them, halved, less what scales and lean give back.
         assert -n / 4 <= float(compare.log_odds(one, other)) <= -n / 4 + 2 * d * math.log(n) + 20
 
@@ -287,8 +341,8 @@ def test_a_position_nobody_read_says_nothing() -> None:
         [[c, None] for c in clouds],
         [[clouds[0], None], [clouds[1], clouds[2]], [clouds[2], None]],
     ):
-        samples = vector_samples(windows, 2)
-        found = float(Vectors().log_odds(samples[0], samples[1]))
+        samples, compare = vector_samples(windows, 2)
+        found = float(compare.log_odds(samples[0], samples[1]))
         assert found == pytest.approx(compared(groups))
     counts = [np.array([3.0, 4.0]), np.array([5.0, 1.0])]
     read = [Cloud(int(c.sum()), c, np.diag(c)) for c in counts]
@@ -300,6 +354,85 @@ def test_rounding_of_features_without_noise_tells_nothing_apart() -> None:
     """Of two features without noise one differs in its last digit, the other does differ."""
     means = [np.array([0.1, 0.0]), np.array([np.nextafter(0.1, 1), 1.0])]
     windows = [[Cloud(4, 4 * mean, 4 * np.outer(mean, mean))] for mean in means]
-    apart = np.ptp(vector_samples(windows, 2)[:, 0, 1:], axis=0)
+    apart = np.ptp(vector_samples(windows, 2)[0][:, 0, 1:3], axis=0)
     assert apart.min() < 1e-6
     assert apart.max() > 1e3
+
+
+# ---------------------------------------------------------------- so much difference by chance
+
+
+def below(chances: np.ndarray, level: float) -> int:
+    return int((chances < level).sum())
+
+
+@pytest.mark.parametrize("n", [50, 2000])
+def test_the_chance_of_a_difference_is_uniform_under_one_law(n: int) -> None:
+    """Of symbols in the limit of the likelihood-ratio test, of vectors with noise as estimated."""
+    rng, streams = np.random.default_rng(6), 4000
+    pairs = rng.multinomial(n, [0.4, 0.35, 0.25], size=(2, streams, 1)).astype(float)
+    chances = Symbols().chance(*pairs)
+    sums = rng.normal(size=(2, streams, 3)) / math.sqrt(n)
+    vectors = Vectors(3).chance(*(np.stack([place(n, x) for x in rows]) for rows in sums))
+    for level in (0.5, 0.1, 0.01):
+        low, high = stats.binom.isf([1 - SURE, SURE], streams, level)
+        assert low <= below(vectors, level) <= high
+        # The limit is approached: at n readings it is off by about 1 / n.
+        low, high = stats.binom.isf([1 - SURE, SURE], streams, level * np.array([0.9, 1.1]))
+        assert low <= below(chances, level) <= high
+
+
+def test_the_chance_against_its_test() -> None:
+    one, other = np.array([30.0, 50.0, 20.0, 0.0]), np.array([45.0, 30.0, 25.0, 0.0])
+    found = stats.chi2_contingency(
+        np.stack([one, other])[:, :3], correction=False, lambda_="log-likelihood"
+    )
+    assert Symbols().chance(one[None], other[None]) == pytest.approx(found.pvalue)
+    # A node that one of them never read, or symbols that nobody saw, say nothing.
+    unread = np.stack([one, np.zeros(4)]), np.stack([other, other])
+    assert Symbols().chance(*unread) == pytest.approx(found.pvalue)
+    assert Symbols().chance(np.zeros((1, 4)), other[None]) == 1
+    x, y = [0.1, -0.2], [0.4, 0.3]
+    squares = ((np.array(x) - y) ** 2).sum() / (1 / 40 + 1 / 60)
+    assert Vectors(2).chance(place(40, x), place(60, y)) == pytest.approx(stats.chi2.sf(squares, 2))
+    assert Vectors(2).chance(place(40, x), np.zeros((1, 5))) == 1
+
+
+# ---------------------------------------------------------------- how far apart
+
+
+WAYS = np.array([[0, 1], [0, 2]])  # through a window of a node and its two children
+
+
+def test_distances_of_symbols_are_total_variations_that_add_up() -> None:
+    rng = np.random.default_rng(7)
+    one, other = rng.integers(1, 30, size=(2, 3, 4)).astype(float)
+    apart = Symbols().apart(one, other, WAYS)
+    n, m = one.sum(axis=1), other.sum(axis=1)
+    assert (Symbols().counts(one) == n).all()
+    each = np.abs(one / n[:, None] - other / m[:, None]).sum(axis=1) / 2
+    noise = (1 / n + 1 / m) / 4
+    assert apart.distance == pytest.approx([each[0] + each[1], each[0] + each[2]])
+    assert apart.variance == pytest.approx([noise[0] + noise[1], noise[0] + noise[2]])
+    one[2] = 0  # what was not read is not known to be near
+    assert np.isinf(Symbols().apart(one, other, WAYS).variance).tolist() == [False, True]
+
+
+def test_distances_of_vectors_are_those_of_one_long_vector() -> None:
+    rng = np.random.default_rng(8)
+    means = rng.normal(size=(2, 3, 2))
+    one = np.concatenate([place(n, x) for n, x in zip((20, 30, 40), means[0], strict=True)])
+    other = np.concatenate([place(50, x) for x in means[1]])
+    apart = Vectors(2).apart(one, other, WAYS)
+    assert Vectors(2).counts(one).tolist() == [20, 30, 40]
+    noise = 1 / np.array([20, 30, 40]) + 1 / 50
+    squared = ((means[0] - means[1]) ** 2).sum(axis=1) / noise
+    for way, nodes in enumerate(WAYS):
+        # The node read least says how noisy it is: each is as far away, in units of its own noise.
+        assert apart.variance[way] == pytest.approx(noise[nodes].max())
+        expected = squared[nodes].sum() * noise[nodes].max()
+        assert apart.distance[way] ** 2 == pytest.approx(expected)
+    one[1] = 0
+    unread = Vectors(2).apart(one, other, WAYS)
+    assert np.isinf(unread.variance).tolist() == [True, False]
+    assert np.isfinite(unread.distance).all()

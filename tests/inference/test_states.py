@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 import surepath
 from machines import coins, follow, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
+from surepath.inference.same_law import Apart, Symbols
+from surepath.inference.separation import Separation
 from surepath.inference.states import UNKNOWN, Automaton, Shape, derive
 from surepath.readings.trie import Node
+from surepath.system import RewardMoments
 
 EXACT = 10**9  # readings of every sequence: whatever differs is told apart
 
@@ -203,23 +207,69 @@ def test_nodes_that_are_kept_stand_for_themselves(count: int) -> None:
 # ---------------------------------------------------------------- evidence
 
 
-def test_the_evidence_for_each_end() -> None:
-    """Log-odds of its state against the others and against one of its own."""
+def three_places() -> Node:
+    """Actions 0 and 1 lead to one law, action 2 to another."""
     far, near = symbols(900, 100), symbols(100, 900)
-    root = written_trie(
+    return written_trie(
         {
             (): (symbols(1000, 1000), None),
             (0,): (far, coins(1000, 0.5)),
-            (1,): (far, coins(1000, 0.5)),
+            (1,): (symbols(450, 50), coins(500, 0.5)),
             (2,): (near, coins(1000, 0.5)),
         }
     )
-    sorting = derive(root, Shape(2, 3, 2, symbols=True)).layers[0].sorting
+
+
+def test_the_evidence_for_each_end() -> None:
+    """The end read most founds its state; the others of it are tested against the separation."""
+    separation = Separation(0.3, math.log(20))
+    sorting = derive(three_places(), Shape(2, 3, 2, symbols=True), separation).layers[0].sorting
     assert sorting is not None
     assert sorting.labels[0] == sorting.labels[1] != sorting.labels[2]
-    own = sorting.labels
-    assert np.isinf(sorting.against[range(3), own]).all()
-    assert np.isinf(sorting.against[2, -1])  # nothing of its state is left to leave
-    assert 0 < sorting.against[0, -1] < 10
-    others = [sorting.against[i, 1 - own[i]] for i in range(3)]
-    assert min(others) > 300
+    merges = sorting.merges
+    assert np.isinf(merges.evidence).tolist() == [True, False, True]
+    # Equal shares at 1000 and 500 readings.
+    assert merges.apart.distance[1] == pytest.approx(0)
+    assert merges.apart.variance[1] == pytest.approx((1 / 1000 + 1 / 500) / 4)
+    apart = Apart(np.zeros(1), np.array([(1 / 1000 + 1 / 500) / 4]))
+    assert merges.evidence[1] == pytest.approx(Symbols().log_evidence(apart, 0.3, 1)[0])
+    assert (merges.own[1], merges.rest[1]) == (500, 1000)
+    assert isinstance(sorting.comparison, Symbols)
+
+
+def test_where_no_separation_is_tested_every_end_is_as_sure_as_can_be() -> None:
+    sorting = derive(three_places(), Shape(2, 3, 2, symbols=True)).layers[0].sorting
+    assert sorting is not None
+    assert sorting.labels[0] == sorting.labels[1] != sorting.labels[2]
+    assert np.isinf(sorting.merges.evidence).all()
+
+
+def test_testing_a_separation_does_not_change_the_machine() -> None:
+    for name, options in PROBLEMS:
+        problem: Any = surepath.make(name, seed=3, **options)
+        root = read_trie(problem, 40, np.random.default_rng(3))
+        shape = shape_of(problem)
+        assert_same(derive(root, shape), derive(root, shape, Separation(0.3, math.log(20))))
+
+
+def test_a_machine_pays_when_rewards_differ() -> None:
+    """Within a place or between places; as long as all are the same nothing is known of them."""
+
+    def machine(*rewards: RewardMoments) -> Automaton:
+        entries = {(a,): (None, pays) for a, pays in enumerate(rewards)}
+        root = written_trie({(): (symbols(1, 1), None), **entries})
+        return derive(root, Shape(1, len(rewards), 2, symbols=True))
+
+    assert not machine(coins(8, 0.0), coins(9, 0.0)).pays
+    assert not machine(RewardMoments(8, 0.25, 0.0), RewardMoments(5, 0.25, 0.0)).pays
+    assert machine(coins(8, 0.0), RewardMoments(8, 0.25, 0.0)).pays
+    assert machine(coins(8, 0.0), coins(9, 1 / 9)).pays
+    assert machine(RewardMoments(8, 0.5, 2.0), RewardMoments(8, 0.5, 2.0)).pays
+    assert not derive(Node(), Shape(1, 2, 2, symbols=True)).pays
+
+
+def test_predictions_can_be_forbidden() -> None:
+    problem, root = build("tabular", PROBLEMS[0][1], 2)
+    machine = derive(root, shape_of(problem))
+    machine.forbid_predictions()
+    assert all(layer.points is None for layer in machine.layers)

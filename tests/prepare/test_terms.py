@@ -12,6 +12,7 @@ import surepath
 from machines import Raw
 from surepath.errors import InputError
 from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
@@ -47,19 +48,60 @@ def test_an_oracle_is_not_asked_for_the_gap() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-4.0, 6.0), (10.0, 10.5)])
-def test_the_resolution_is_a_share_of_the_range(low: float, high: float) -> None:
+def test_the_range_says_the_noise_and_not_the_tolerance(low: float, high: float) -> None:
     raw = Raw(surepath.make("lock"))
     found = terms(raw, reward_range=(low, high))
-    assert found.resolution == pytest.approx((high - low) / 10)
+    assert found.tolerance is None
+    assert found.tolerance_share is None
+    assert found.allowed_loss(value=3.0, paid=0.4) == pytest.approx(0.4 / 8)
     assert found.reward_noise == pytest.approx((high - low) / 2)
     assert found.reward_range == (low, high)
+
+
+def test_a_tolerance_is_a_number_or_a_share_of_the_value() -> None:
+    raw = Raw(surepath.make("lock"))
+    number, share = terms(raw, tolerance=0.25), terms(raw, tolerance=" 2% ")
+    assert (number.tolerance, number.tolerance_share) == (0.25, None)
+    assert (share.tolerance, share.tolerance_share) == (None, pytest.approx(0.02))
+
+
+def test_the_separation_and_whether_to_predict_are_those_of_the_call() -> None:
+    raw = Raw(surepath.make("lock"))
+    assert (terms(raw).separation, terms(raw).predict) == (Call.separation, True)
+    assert terms(raw, separation=0.1).separation == 0.1
+    assert terms(raw, separation="exact").separation == "exact"
+    assert not terms(raw, predict=False).predict
+
+
+def test_a_future_begins_with_one_observation_and_grows_where_nobody_says_otherwise() -> None:
+    for problem in (surepath.make("overcomplete"), surepath.make("lock")):
+        for future in (None, "auto"):
+            run = start(Call.of(problem, future=future))
+            assert isinstance(run, AdaptiveRun)
+            assert run.terms.shape.future == 1
+            assert run.task.episodes == 0
+            assert Call.of(problem, future=future).future_grows
+        assert terms(problem, future=2).shape.future == 2
+        assert not Call.of(problem, future=2).future_grows
+        assert not Call.of(problem, future="auto", schedule="tight").future_grows
+        assert not Call.of(problem, guarantee="proved", norm=3.0).future_grows
+
+
+@pytest.mark.parametrize(("actions", "most"), [(2, 11), (4, 6), (32, 3), (33, 2)])
+def test_a_future_with_too_many_continuations_is_refused(actions: int, most: int) -> None:
+    raw = Raw(surepath.make("lock", horizon=20, actions=actions))
+    assert terms(raw, future=most).shape.continuations <= TUNING.most_continuations
+    with pytest.raises(InputError, match="at most 1024 ways to go on"):
+        terms(raw, future=most + 1)
+    # Beyond the horizon nothing is merged, and there are no windows.
+    assert terms(raw, future=21).shape.continuations == 1
 
 
 def test_rewards_without_a_range_need_their_noise() -> None:
     noisy = surepath.make("gaussian", reward_noise=0.4)
     found = terms(noisy)
     assert found.reward_noise == 0.4
-    assert found.resolution == pytest.approx(0.08)
+    assert found.allowed_loss(value=3.0, paid=0.0) == pytest.approx(2 * 0.4 / 8)
     raw = Raw(noisy)
     assert terms(raw, features="linear", reward_range=(-np.inf, np.inf)).reward_noise == 0.4
     del raw.reward_noise
