@@ -63,7 +63,7 @@ def learn_command(
         typer.Option(
             help="Observations that tell states apart; or auto. Default: as many as needed."
         ),
-    ] = Call.future,
+    ] = None,
     ridge: Annotated[float | None, typer.Option(help="For a schedule of your own.")] = None,
     threshold: Annotated[float, typer.Option(help="For a schedule of your own.")] = 1.0,
     feature_samples: Annotated[int | None, typer.Option(help="Likewise: M.")] = None,
