@@ -314,7 +314,7 @@ def test_two_laws_in_one_state_do_not_pass_two_against_two() -> None:
 def test_what_passes_first_helps_the_others() -> None:
     """A sample too small to pass beside the founder passes beside all that passed before."""
     law = (0.5, 0.5)
-    samples = counts_of(law, law, law, n=1) * np.array([60.0, 58.0, 40.0])[:, None, None]
+    samples = counts_of(law, law, law, n=1) * np.array([60.0, 58.0, 25.0])[:, None, None]
     assert symbol_evidence(samples[0], samples[2]) < DECLARED.evidence
     merges = settled(samples, [0, 0, 0], Separation(0.3, math.log(20)))
     assert merges.evidence[2] == pytest.approx(
