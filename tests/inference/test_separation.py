@@ -173,9 +173,7 @@ def test_vectors_at_the_separation_seldom_pass(d: int, blocks: tuple[int, int]) 
 
 @pytest.mark.parametrize("noises", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("d", [1, 3, 20])
-def test_vectors_whose_noise_is_estimated_seldom_pass(
-    d: int, noises: tuple[float, float]
-) -> None:
+def test_vectors_whose_noise_is_estimated_seldom_pass(d: int, noises: tuple[float, float]) -> None:
     """Each place has its own noise: the separation is in units of what both show together."""
     rng = np.random.default_rng([6, d, int(noises[1])])
     unit = math.sqrt((noises[0] ** 2 + noises[1] ** 2) / 2)
@@ -189,9 +187,7 @@ def test_vectors_whose_noise_is_estimated_seldom_pass(
 
 @pytest.mark.parametrize("noises", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("d", [1, 3, 20])
-def test_vectors_of_one_law_pass_with_enough_readings(
-    d: int, noises: tuple[float, float]
-) -> None:
+def test_vectors_of_one_law_pass_with_enough_readings(d: int, noises: tuple[float, float]) -> None:
     rng = np.random.default_rng([7, d, int(noises[1])])
     one, other = (growing_sums(rng, np.zeros(d), noise, 250 + 20 * d, 1) for noise in noises)
     assert STREAMS - ever_passed(vector_evidence(one, other, d)) <= FEW

@@ -31,7 +31,7 @@ ROUNDING = 1e-12
 # The published types of these two say nothing, so they are stated here. (scipy.stats has both too,
 # and takes half a second to import.)
 _chi_square_tail: Callable[..., Any] = chdtrc
-_normal_quantile: Callable[..., Any] = ndtri
+normal_quantile: Callable[..., Any] = ndtri
 
 
 class Dependence:
@@ -78,7 +78,7 @@ class Dependence:
     def scores(self) -> dict[int, float]:
         """By step: how far its dependence on the next one is from what independence gives."""
         return {
-            step: _normal_score(self._found[step], self._expected[step], variance)
+            step: normal_score(self._found[step], self._expected[step], variance)
             for step, variance in self._variance.items()
             if variance > 0
         }
@@ -103,7 +103,7 @@ class Dependence:
         )
 
 
-def _normal_score(found: float, expected: float, variance: float) -> float:
+def normal_score(found: float, expected: float, variance: float) -> float:
     """The dependence found, in standard deviations: the normal score of the same tail probability.
 
     A sum of squares has the tail of a chi-square; the one with the same mean and variance is taken
@@ -114,4 +114,4 @@ def _normal_score(found: float, expected: float, variance: float) -> float:
     rare: float = _chi_square_tail(freedom, found * freedom / expected)
     if rare == 0:
         return (found - expected) / variance**0.5
-    return -float(_normal_quantile(rare))
+    return -float(normal_quantile(rare))

@@ -158,6 +158,25 @@ class Tuning:
         "believed and the certificate is refused. The tests of a run are many, and not "
         "exactly Gaussian.",
     )
+    drift_alarm: float = _validity(
+        5e-4,
+        "Probability, over all tests of a run together, of refusing a certificate because the "
+        "system seems to change during the run although it does not. Below one in a thousand, "
+        "because the readings of a prefix are few and their sums not exactly Gaussian.",
+    )
+    drift_warning: float = _validity(
+        5e-3, "The same probability for a warning, which refuses nothing."
+    )
+    drift_events: int = _validity(
+        5,
+        "A symbol or a reward enters the test of drift when it was read, and missed, at least so "
+        "often: fewer may all come early or late by chance.",
+    )
+    drift_parts: int = _cost(
+        32,
+        "Parts of a run into which the readings of a prefix are put together. More would show "
+        "better when a change began, and take more memory.",
+    )
 
     # ------------------------------------------------ what to read next?
     first_readings: int = _cost(8, "Readings of every edge before anything is decided.")

@@ -23,6 +23,7 @@ import numpy as np
 
 from surepath.features import Features
 from surepath.features.growing import Growing
+from surepath.inference.drift import Drift
 from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
@@ -65,6 +66,7 @@ class Adaptive(Asking):
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
         self.growth = Growth(features) if isinstance(features, Growing) else None
+        self.drift = Drift(terms.reward_range)
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
         self._future_grows = future_grows
@@ -77,6 +79,7 @@ class Adaptive(Asking):
     def _advance(self, answers: list[Answer] | None) -> None:
         for request, answer in zip(self._asked, answers or (), strict=True):
             self._absorb(request.actions, answer.observations, answer.rewards)
+            self.drift.add(self.root, request.actions, answer.observations, answer.rewards)
             if isinstance(answer.raw, Episodes):
                 self.dependence.add(answer.raw)
         growth = self.growth
@@ -113,8 +116,10 @@ class Adaptive(Asking):
         embedding = CloudEmbedding(growth.features, shape.n_actions, shape.future)
         self.embedding, self.dependence.features = embedding, growth.features
         self.root, self.usage.nodes = Node(), 0
+        self.drift = Drift(self.terms.reward_range)
         for told in growth.retold(embedding):
             self._absorb(*told)
+            self.drift.add(self.root, *told)
 
     def _parts(self, count: int) -> list[int]:
         whole, rest = divmod(count, self._largest_batch)

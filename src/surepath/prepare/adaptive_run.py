@@ -47,9 +47,9 @@ class AdaptiveRun:
     def result(self) -> Result:
         """What the learner has found, at the end or before."""
         learner, terms, growth = self.learner, self.learner.terms, self.learner.growth
-        doubt, warning = learner.dependence.doubt(), learner.dependence.warning()
+        tests = (learner.dependence, learner.drift)
         judged = judge(learner.root, terms, learner.incumbent or None)
-        doubts = (doubt,) if doubt else ()
+        doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         doubts += growth.doubts(judged.machine) if growth else ()
         known = judged.plan.actions if judged.complete else learner.incumbent
         return Result(
@@ -63,7 +63,7 @@ class AdaptiveRun:
                 audit=learner.auditor.passed,
                 doubts=doubts,
                 notes=self.task.notes + learner.grown + (growth.notes() if growth else ()),
-                warnings=(warning,) if warning else (),
+                warnings=tuple(warning for test in tests if (warning := test.warning())),
             ),
             usage=learner.usage,
             record=record_of(learner.root),

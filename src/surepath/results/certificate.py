@@ -92,7 +92,7 @@ class Certificate:
     rests_on: tuple[str, ...] = ()  # of an adaptive run: "merging", "prediction", both or neither
     excluded_separation: float | None = None  # the smallest that its readings exclude
     audit: Audit | None = None  # of its predictions
-    doubts: tuple[str, ...] = ()  # what single episodes said against the assumptions
+    doubts: tuple[str, ...] = ()  # what episodes and their order said against the assumptions
     schema: int = SCHEMA
 
     @property

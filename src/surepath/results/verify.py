@@ -81,8 +81,8 @@ def _verified(result: Result, path: str | Path) -> Verification:
     _check(claimed.terms, result.record)
     root = trie_of(result.record)
     judged = judge(root, claimed.terms, result.actions)
-    # Pooled readings do not show what single episodes said: doubts and warnings of those are taken
-    # from the file. The warning that pooled readings give is derived again.
+    # Pooled readings do not show what single episodes and their order said: doubts and warnings of
+    # those are taken from the file. The warning that pooled readings give is derived again.
     pooled = nothing_told_apart(judged, claimed.terms)
     derived = conclude(
         judged,

@@ -1,0 +1,353 @@
+"""Does the system change while the run goes on? What is read of a prefix must not depend on when.
+
+The readings of one prefix are draws from one law, whichever episode they come from, and whatever
+made the learner ask for them. So they must not follow the number of the episode. Within every
+prefix the readings are regressed on functions of that number: a slow change from the start, one
+that fades, and sudden ones at a quarter, half and three quarters of the run. Only readings of the
+same prefix are compared with each other: which prefixes are read when is the learner's choice, and
+says nothing about the system.
+
+Given which values were read of a prefix, every order of them is equally likely as long as nothing
+changes. That gives each slope a mean of zero and a known variance, for any law of the readings
+(the permutation test of a correlation: Pitman, "Significance tests which may be applied to samples
+from any populations. II", Journal of the Royal Statistical Society Supplement 4, 1937). Strictly
+this holds for requests that were fixed in advance. The learner asks more where earlier readings
+left something open, which the scores of stationary runs do not show. The slopes are pooled over the
+prefixes in four ways:
+
+    all rewards move by the same amount      the sum of the slopes
+    all rewards move by the same share       their sum, weighted by the mean reward
+    rewards move, each prefix its own way    the sum of their squares
+    observations move, likewise              the sum of their squares, over prefixes and features
+
+The probabilities of a false alarm are those of one look, at the end of a run. Whoever asks for
+results after every round sees the weaker signs about ten times as often; those that were chance
+pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from surepath.inference.independence import ROUNDING, normal_quantile, normal_score
+from surepath.inference.tuning import TUNING
+from surepath.readings.digests import Cloud
+from surepath.readings.trie import Node
+from surepath.system import Actions, FloatArray, RewardMoments
+
+Course: TypeAlias = Callable[[FloatArray], FloatArray]
+"""How far a change has come, by the time in the run, which goes from 0 to 1."""
+
+What: TypeAlias = Literal["rewards", "observations"]
+
+
+def sudden(start: float) -> Course:
+    return lambda times: (times > start).astype(np.float64)
+
+
+def gradual(start: float) -> Course:
+    return lambda times: np.maximum(times - start, 0.0)
+
+
+COURSES: tuple[Course, ...] = (gradual(0.0), np.log, sudden(0.25), sudden(0.5), sudden(0.75))
+"""The changes that are looked for. Others are seen by the ones that are most like them."""
+
+STARTS = tuple(start / 16 for start in range(16))
+"""Where a change that was found may have begun."""
+
+
+class History:
+    """What was read of one prefix in the order of the run, neighbouring batches joined."""
+
+    def __init__(self) -> None:
+        self._counts: list[int] = []
+        self._times: list[float] = []  # numbers of the episodes, summed
+        self._totals: list[FloatArray] = []  # what was read, summed
+
+    def add(self, count: int, time: float, total: FloatArray) -> None:
+        """One more batch; `time` is the mean number of its episodes."""
+        self._counts.append(count)
+        self._times.append(count * time)
+        self._totals.append(total)
+        if len(self._counts) > TUNING.drift_parts:
+            self._counts = _joined(self._counts)
+            self._times = _joined(self._times)
+            self._totals = _joined(self._totals)
+
+    def parts(self, episodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Counts [p], mean times as shares of so many episodes [p], and totals [p, d]."""
+        counts = np.array(self._counts, dtype=np.float64)
+        return counts, np.array(self._times) / counts / episodes, np.array(self._totals)
+
+
+def _joined(parts: list[Any]) -> list[Any]:
+    """Neighbours added up, two by two."""
+    return [sum(parts[place + 1 : place + 2], parts[place]) for place in range(0, len(parts), 2)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """All readings of one prefix, by the part of the run that they come from."""
+
+    prefix: Actions
+    counts: FloatArray  # [p]
+    times: FloatArray  # [p]
+    totals: FloatArray  # [p, d]
+    variance: FloatArray  # of a reading, [d]; 0 where nothing can be said
+    traces: FloatArray  # of the correlations of what varies, and their second and third power
+    reach: float = 0.0  # how far the rarest reading is from the mean, of rewards
+
+    @property
+    def mean(self) -> FloatArray:
+        return self.totals.sum(axis=0) / self.counts.sum()
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """How the readings of one prefix follow several courses.
+
+    Under any order of the readings a slope has a mean of 0, and the variance of a reading times its
+    weight; one reading contributes its distance from the mean times at most the largest share.
+    """
+
+    stream: Stream
+    slope: FloatArray  # [c, d]
+    weight: FloatArray  # [c]
+    largest: FloatArray  # [c]
+
+    @classmethod
+    def of(cls, stream: Stream, courses: Sequence[Course]) -> Slopes:
+        ways = np.array([course(stream.times) for course in courses])
+        ways -= (ways @ stream.counts / stream.counts.sum())[:, None]
+        return cls(stream, ways @ stream.totals, ways**2 @ stream.counts, abs(ways).max(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One way to put the slopes of many prefixes together: a score for each course."""
+
+    what: What
+    name: str
+    scores: Callable[[Sequence[Slopes]], list[float]]  # in standard deviations
+
+
+class Drift:
+    """What was read of every prefix over the run, and whether it moved."""
+
+    def __init__(self, reward_range: tuple[float, float]) -> None:
+        self._reward_range = reward_range
+        self._episodes = 0
+        self._rewards: dict[Node, History] = {}
+        self._observations: dict[Node, History] = {}
+        self._scores: dict[str, list[float]] | None = None  # until more is read
+
+    def add(
+        self,
+        root: Node,
+        actions: Actions,
+        observations: Mapping[int, Cloud],
+        rewards: Mapping[int, RewardMoments],
+    ) -> None:
+        """The readings of one request, whose path is in the trie of this root."""
+        count = observations[0].count
+        time = self._episodes + (count + 1) / 2
+        self._episodes += count
+        self._scores = None
+        node = root
+        for level in range(len(actions) + 1):
+            if level:
+                node = node.children[actions[level - 1]]
+                told = rewards[level - 1]
+                total = np.array([count * told.mean])
+                self._rewards.setdefault(node, History()).add(count, time, total)
+            if level in observations:
+                total = observations[level].total
+                self._observations.setdefault(node, History()).add(count, time, total)
+
+    def doubt(self) -> str:
+        """Why the system may have changed during the run; empty when little speaks for it."""
+        return self._text(TUNING.drift_alarm)
+
+    def warning(self) -> str:
+        """The same, where it is worth a remark but not yet a reason to refuse."""
+        return "" if self.doubt() else self._text(TUNING.drift_warning)
+
+    def scores(self) -> dict[str, list[float]]:
+        """By what may have moved: how far it follows each course, in standard deviations."""
+        if self._scores is None:
+            streams = self._streams()
+            slopes = {
+                what: [Slopes.of(stream, COURSES) for stream in each]
+                for what, each in streams.items()
+            }
+            self._scores = {
+                pool.name: pool.scores(slopes[pool.what]) for pool in POOLS if slopes[pool.what]
+            }
+        return self._scores
+
+    def _text(self, limit: float) -> str:
+        """What moved most, where that has less than this probability when nothing does."""
+        most = {name: max(found) for name, found in self.scores().items()}
+        pool = max(POOLS, key=lambda pool: most.get(pool.name, 0.0))
+        tests = len(COURSES) * len(POOLS)
+        if most.get(pool.name, 0.0) < -float(normal_quantile(limit / tests)):
+            return ""
+        return self._said(pool, most[pool.name])
+
+    def _said(self, pool: Pool, score: float) -> str:
+        streams = self._streams()[pool.what]
+        start, course = _beginning(pool, streams)
+        place, feature = _strongest(streams, course)
+        before, after = (_average(place, feature, late, start) for late in (False, True))
+        step = len(place.prefix)
+        thing = (
+            f"the reward of step {step - 1}"
+            if pool.what == "rewards"
+            else f"feature {feature} of what is read at step {step}"
+        )
+        began = 1 + int(start * self._episodes)
+        return (
+            f"{pool.what} changed while the run went on ({score:.1f} standard deviations), from "
+            f"about episode {began} of {self._episodes}: after {place.prefix}, for example, {thing}"
+            f" averaged {before} and then {after}. What was read at different times does not "
+            "belong to one system: find what drifts (wear, warmth, calibration), hold it still or "
+            "reset it before every episode, and begin a new run"
+        )
+
+    # ------------------------------------------------------------ what was read, prefix by prefix
+
+    def _streams(self) -> dict[What, list[Stream]]:
+        rewards = (self._of_rewards(*item) for item in self._rewards.items())
+        observations = (self._of_observations(*item) for item in self._observations.items())
+        return {
+            "rewards": [stream for stream in rewards if stream is not None],
+            "observations": [stream for stream in observations if stream is not None],
+        }
+
+    def _of_rewards(self, node: Node, history: History) -> Stream | None:
+        parts, tally = history.parts(self._episodes), node.rewards
+        variance = tally.scatter / max(1, tally.count - 1)
+        if len(parts[0]) < 2 or variance <= (ROUNDING * tally.mean) ** 2:
+            return None
+        # If all rewards but the rarest are at an end of the range, this is how far away those are.
+        low, high = self._reward_range
+        reach = variance / min(tally.mean - low, high - tally.mean)
+        if tally.count * variance < TUNING.drift_events * reach**2:
+            return None
+        return Stream(node.prefix, *parts, np.array([variance]), np.ones(3), reach)
+
+    def _of_observations(self, node: Node, history: History) -> Stream | None:
+        parts, cloud = history.parts(self._episodes), node.digest
+        if len(parts[0]) < 2:
+            return None
+        variance, traces = _spread(cloud)
+        return Stream(node.prefix, *parts, variance, traces) if variance.any() else None
+
+
+def _spread(cloud: Cloud) -> tuple[FloatArray, FloatArray]:
+    """Variances of the features, 0 where they tell nothing; and the traces of their correlations.
+
+    Where the covariances were not recorded, all features may be one.
+    """
+    whole = cloud.squares.ndim == 2
+    squares = np.diag(cloud.squares) if whole else cloud.squares
+    freedom = max(1, cloud.count - 1)
+    variance = (squares - cloud.total * cloud.value) / freedom
+    # What a constant leaves is rounding. And a symbol that was hardly ever read, or hardly ever
+    # missed, may come early or late by chance.
+    symbol = np.isclose(squares, cloud.total, rtol=ROUNDING, atol=0)
+    rare = np.minimum(cloud.total, cloud.count - cloud.total) < TUNING.drift_events
+    keep = (variance > ROUNDING * squares / freedom) & ~(symbol & rare)
+    variance = np.where(keep, variance, 0.0)
+    if not whole:
+        size = float(keep.sum())
+        return variance, np.array([size, size**2, size**3])
+    covariance = (cloud.squares - np.outer(cloud.total, cloud.value))[np.ix_(keep, keep)] / freedom
+    related = covariance / np.sqrt(np.outer(variance[keep], variance[keep]))
+    second = related @ related
+    return variance, np.array([keep.sum(), np.trace(second), (second * related).sum()])
+
+
+# ---------------------------------------------------------------- the four ways to pool
+
+
+def _together(weigh: Callable[[Stream], float], slopes: Sequence[Slopes]) -> list[float]:
+    """The scores of the weighted sums of all slopes."""
+    shares = np.array([weigh(each.stream) for each in slopes])
+    variances = np.array([each.stream.variance[0] for each in slopes])
+    reaches = np.array([each.stream.reach for each in slopes])
+    found = abs(shares @ np.array([each.slope[:, 0] for each in slopes]))
+    variance = (shares**2 * variances) @ np.array([each.weight for each in slopes])
+    largest = np.array([each.largest for each in slopes]) * (abs(shares) * reaches)[:, None]
+    # Where few rewards decide, large sums are likelier than of Gaussian ones: Bernstein's bound.
+    scale = variance + largest.max(axis=0) * found / 3
+    return [
+        normal_score(slope**2 / square, 1.0, 2.0) if square > 0 else 0.0
+        for slope, square in zip(found.tolist(), scale.tolist(), strict=True)
+    ]
+
+
+def _apart(slopes: Sequence[Slopes]) -> list[float]:
+    """The scores of the sums of squared slopes.
+
+    Each is a sum of squares of Gaussian numbers with different weights. Its tail is that of the
+    chi-square with the same mean, variance and third moment (Imhof, "Computing the distribution of
+    quadratic forms in normal variables", Biometrika 48, 1961).
+    """
+    found, powers = 0.0, np.zeros(3)
+    for each in slopes:
+        varies = each.stream.variance > 0
+        found = found + (each.slope[:, varies] ** 2 / each.stream.variance[varies]).sum(axis=1)
+        powers = powers + each.weight[:, None] ** (1, 2, 3) * each.stream.traces
+    return [_of_squares(*row) for row in np.column_stack([found, powers]).tolist()]
+
+
+def _of_squares(found: float, first: float, second: float, third: float) -> float:
+    if third <= 0:
+        return 0.0
+    freedom = second**3 / third**2
+    alike = freedom + (found - first) * math.sqrt(freedom / second)
+    return normal_score(max(alike, 0.0), freedom, 2 * freedom)
+
+
+POOLS = (
+    Pool("rewards", "all rewards by an amount", partial(_together, lambda _: 1.0)),
+    Pool("rewards", "all rewards by a share", partial(_together, lambda s: float(s.mean[0]))),
+    Pool("rewards", "rewards, each in its own way", _apart),
+    Pool("observations", "observations, each in its own way", _apart),
+)
+
+
+# ---------------------------------------------------------------- what to say of it
+
+
+def _beginning(pool: Pool, streams: Sequence[Stream]) -> tuple[float, Course]:
+    """The most likely beginning of a change that was found, as a share of the run; its course."""
+    courses = [(start, course(start)) for start in STARTS for course in (gradual, sudden)]
+    slopes = [Slopes.of(stream, [course for _, course in courses]) for stream in streams]
+    return courses[int(np.argmax(pool.scores(slopes)))]
+
+
+def _strongest(streams: Sequence[Stream], course: Course) -> tuple[Stream, int]:
+    """The prefix and the feature that moved most surely."""
+
+    def moved(stream: Stream) -> FloatArray:
+        found = Slopes.of(stream, [course])
+        slope, scale = found.slope[0], stream.variance * found.weight[0]
+        return np.divide(slope**2, scale, out=np.zeros_like(slope), where=scale > 0)
+
+    place = max(streams, key=lambda stream: float(moved(stream).max()))
+    return place, int(moved(place).argmax())
+
+
+def _average(place: Stream, feature: int, late: bool, start: float) -> str:
+    """The mean of what was read before or after the beginning of a change, and of how many."""
+    chosen = (place.times > max(start, place.times.min())) == late
+    count = place.counts[chosen].sum()
+    return f"{place.totals[chosen, feature].sum() / count:.3g} ({count:.0f} readings)"
