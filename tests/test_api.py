@@ -150,7 +150,7 @@ def test_results_of_older_adaptive_runs_are_still_read(
     old.save(tmp_path / "again.json")
     assert surepath.load(tmp_path / "again.json") == old
     for file in (path, tmp_path / "again.json"):
-        with pytest.raises(surepath.InputError, match="rules of an older version.*derived again"):
+        with pytest.raises(surepath.InputError, match=r"rules of an older version.*derived again"):
             verify(file)
 
 

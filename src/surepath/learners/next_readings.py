@@ -129,8 +129,8 @@ def sharpen(
 ) -> list[tuple[Actions, int]]:
     """Sequences that tell the challenger from the plan at least cost.
 
-    The spreads of the plan's edges are the shortfalls, where they differ. Beside each sequence stand
-    the readings it has by now, not how many to run: the caller takes a share.
+    The spreads of the plan's edges are the shortfalls, where they differ. Beside each sequence
+    stand the readings it has by now, not how many to run: the caller takes a share.
 
     Where the nodes of a state count as one, a whole path is read at a time: the plan or the
     challenger. Where only the node that stands for a state counts, the widest edge is read at that
