@@ -12,9 +12,10 @@ from scipy import stats
 
 import surepath
 from machines import coins, read_trie, shape_of, symbols, written_trie
-from surepath.inference.consistency import Conflict, conflict
+from surepath.inference.consistency import Conflict, conflict, read_differently
 from surepath.inference.states import Automaton, Layer, Shape, derive
 from surepath.inference.tuning import TUNING
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 
@@ -161,10 +162,19 @@ def test_two_states_with_one_emission_law() -> None:
     assert len(machine.layers[1].members) == 1
     found = str(conflict(machine, (0.0, 1.0)))
     assert found.startswith("prefixes that look alike at level 1 pay differently")
-    assert "longer future" in found
-    result = surepath.learn(problem, seed=1)
-    assert not result.certified
-    assert "pay differently" in result.certificate.reason
+    assert found.endswith("does not tell the hidden states apart")
+    for future in (1, 2):  # after both looks they look alike as well
+        result = surepath.learn(problem, seed=1, future=future)
+        assert not result.certified
+        assert "pay differently" in result.certificate.reason
+        assert "use other features, or a longer future" in result.certificate.reason
+    # Three looks ahead nothing is merged: whoever may look so far tries every sequence.
+    whole = surepath.learn(problem, seed=1)
+    assert whole.certified
+    assert problem.is_optimal(whole.actions)
+    assert whole.certificate.terms is not None
+    assert whole.certificate.terms.shape.future == 3
+    assert sum("pay differently" in note for note in whole.certificate.notes) == 2
 
 
 def test_the_place_is_named() -> None:
@@ -186,3 +196,35 @@ def test_the_place_is_named() -> None:
     assert "(1, 1)" in found or "(0, 1)" in found
     assert "0.9" in found
     assert "0.3" in found
+
+
+# ---------------------------------------------------------------- readings declared exact
+
+
+def read_as(*clouds: Cloud, symbols_seen: bool = True) -> Automaton:
+    entries = {(a,): (cloud, coins(9, 0.5)) for a, cloud in enumerate(clouds)}
+    root = written_trie({(): (clouds[0], None), **entries})
+    shape = Shape(2, len(clouds), len(clouds[0].total), symbols=symbols_seen)
+    return derive(root, shape)
+
+
+def test_the_prefix_whose_readings_differ_is_named() -> None:
+    assert read_differently(read_as(symbols(9, 0), symbols(0, 9))) is None
+    assert read_differently(read_as(symbols(9, 0), symbols(1, 8))) == (1,)
+    assert read_differently(read_as(symbols(8, 1), symbols(0, 9))) == ()
+    assert read_differently(derive(Node(), Shape(2, 2, 2, symbols=True))) is None
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
+@pytest.mark.parametrize("whole", [True, False], ids=["covariances", "variances"])
+def test_rounding_of_equal_readings_is_no_difference(offset: float, whole: bool) -> None:
+    def cloud(rows: np.ndarray) -> Cloud:
+        squares = rows.T @ rows if whole else (rows**2).sum(axis=0)
+        return Cloud(len(rows), rows.sum(axis=0), squares)
+
+    same = np.tile([0.1 + offset, 0.3], (1000, 1))
+    differing = same.copy()
+    differing[0, 0] += 1e-2 * max(1.0, offset)
+    for rows, where in ((same, None), (differing, (1,))):
+        machine = read_as(cloud(same), cloud(rows), symbols_seen=False)
+        assert read_differently(machine) == where

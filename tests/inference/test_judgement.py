@@ -13,7 +13,7 @@ import pytest
 import surepath
 from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
-from surepath.inference.guarantee_widths import Calibrated, Proved, widths_of
+from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
@@ -71,46 +71,6 @@ def losses(found: Judgement, terms: Terms) -> list[tuple[float, float]]:
             spread = sum(found.spreads[h][e] for h, e in ours ^ theirs)
             pairs.append((float(margin), float(widths_of(terms).width(np.array(spread)))))
     return pairs
-
-
-# ---------------------------------------------------------------- when a question is settled
-
-GRID = list(product(np.linspace(-0.3, 0.5, 17), np.linspace(0.0, 0.6, 13)))
-
-
-def test_with_a_gap_the_loss_has_to_stay_below_it() -> None:
-    terms = terms_of(gap=0.2)
-    for margin, width in GRID:
-        settled = terms.excess(np.array(margin), np.array(width), tolerance=0.3) < 0
-        assert settled == (width - margin < 0.2)
-
-
-def test_without_a_gap_a_lead_is_certain_or_known_to_the_tolerance() -> None:
-    terms = terms_of()
-    for margin, width in GRID:
-        settled = terms.excess(np.array(margin), np.array(width), tolerance=0.17) < 0
-        leads, known = margin > width, width < min(0.17, 0.17 + margin)
-        assert settled == (leads or known)
-        if settled:  # and then no more than the tolerance can be lost
-            assert width - margin < 0.17
-
-
-@pytest.mark.parametrize("gap", [None, 0.2])
-def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> None:
-    terms = terms_of(gap=gap)
-    for margin, width in GRID:
-        excess = float(terms.excess(np.array(margin), np.array(width), 0.1))
-        if excess >= 0 and width > excess:
-            narrower = np.array(width - excess)
-            assert terms.excess(np.array(margin), narrower, 0.1) == pytest.approx(0, abs=1e-12)
-
-
-def test_terms_name_their_widths() -> None:
-    shape = Shape(5, 3, 2, symbols=True)
-    terms = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0)
-    assert widths_of(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, ways=10)
-    terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
-    assert widths_of(terms) == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
 
 
 # ---------------------------------------------------------------- what is judged
@@ -302,13 +262,3 @@ def test_without_pooling_the_plan_stands_for_itself() -> None:
                 (node,) = found.machine.layers[level].members[state]
                 assert node.prefix == found.plan.actions[:level]
         assert math.isfinite(found.loss)
-
-
-def test_a_prediction_is_never_taken_for_a_tie() -> None:
-    """Its width is at least the tolerance, so that only a lead beyond that settles it."""
-    terms, spreads = terms_of(), np.array([0.0, 1e-12, 0.04, math.inf])
-    widths = np.sqrt(terms.beyond_ties(spreads, 0.17))
-    assert widths[0] == 0  # was read, not predicted
-    assert (widths[1:] >= 0.17).all()
-    assert not (terms.excess(np.zeros(3), widths[1:], 0.17) < 0).any()
-    assert np.array_equal(terms_of(gap=0.2).beyond_ties(spreads, 0.17), spreads)
