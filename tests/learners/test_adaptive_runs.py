@@ -71,7 +71,7 @@ def tied_machine(lead: float = 0.0) -> Problem:
 
 
 @pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
-def test_equal_actions_end_within_the_resolution(guarantee: str) -> None:
+def test_equal_actions_end_within_the_tolerance(guarantee: str) -> None:
     """But for a few in which chance shows a lead, the claim says how much can be lost at most."""
     problem, within = tied_machine(), 0
     for seed in range(8):
@@ -80,8 +80,13 @@ def test_equal_actions_end_within_the_resolution(guarantee: str) -> None:
         assert result.actions[0] == 1
         if said := re.search(r"within (\S+) of optimal", result.certificate.claim):
             within += 1
+            assert result.certificate.tolerance == float(said[1])
+            # An eighth of what a step pays: coins of 0.6 and 0.4 have a mean square of 0.5.
             assert 0 < float(said[1]) < 0.1
-            assert "within the resolution" in result.certificate.reason
+            allowed = re.search(r"within the tolerance of (\S+)$", result.certificate.reason)
+            assert allowed
+            assert float(said[1]) <= float(allowed[1])
+            assert float(allowed[1]) == pytest.approx(math.sqrt(0.5) / 8, abs=0.01)
     assert within >= 6
 
 
@@ -124,21 +129,37 @@ def test_gaussian_rewards(noise: float) -> None:
         assert math.isfinite(result.interval[1])
 
 
-def test_rewards_of_another_range_are_the_same_run() -> None:
-    """Twice the rewards plus one: the same plan at the same cost, up to where ties end."""
+class Scaled(Raw):
+    """The same system in other units of reward."""
 
-    class Scaled(Raw):
-        def rollout(self, actions: Any, n: int, rng: np.random.Generator) -> Episodes:
-            episodes = super().rollout(actions, n, rng)
-            return replace(episodes, rewards=2 * episodes.rewards + 1)
+    def __init__(self, problem: Problem, factor: float, offset: float) -> None:
+        super().__init__(problem)
+        self.factor, self.offset = factor, offset
 
+    def rollout(self, actions: Any, n: int, rng: np.random.Generator) -> Episodes:
+        episodes = super().rollout(actions, n, rng)
+        return replace(episodes, rewards=self.factor * episodes.rewards + self.offset)
+
+
+@pytest.mark.parametrize(
+    ("factor", "offset", "tolerances"),
+    [(2.0, 0.0, (None, None)), (2.0, 0.0, ("2%", "2%")), (2.0, 1.0, (0.1, 0.2))],
+    ids=["as is paid", "a share", "given"],
+)
+def test_rewards_of_another_range_are_the_same_run(
+    factor: float, offset: float, tolerances: tuple[Any, Any]
+) -> None:
+    """The same plan at the same cost, as far as the tolerance is the same."""
     for seed in range(4):
         problem = small(seed)
-        plain = surepath.learn(Raw(problem), seed=seed)
-        scaled = surepath.learn(Scaled(problem), seed=seed, reward_range=(1.0, 3.0))
+        ends = offset, factor + offset
+        plain = surepath.learn(Raw(problem), seed=seed, tolerance=tolerances[0])
+        scaled = surepath.learn(
+            Scaled(problem, factor, offset), seed=seed, reward_range=ends, tolerance=tolerances[1]
+        )
         assert scaled.actions == plain.actions
         assert scaled.episodes == plain.episodes
-        assert scaled.value == pytest.approx(2 * plain.value + 3)
+        assert scaled.value == pytest.approx(factor * plain.value + 3 * offset)
 
 
 def test_two_looks_where_one_does_not_suffice() -> None:

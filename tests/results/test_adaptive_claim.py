@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import surepath
-from machines import coins, read_trie, shape_of, symbols, written_trie
+from machines import coins, fan, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
 from surepath.inference.judgement import Judgement, judge
+from surepath.inference.separation import as_total_variation
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import conclude, interval, levels, more_episodes
 from surepath.results.assumptions import of_adaptive
-from surepath.results.certificate import Status
+from surepath.results.certificate import Audit, Status
 
 EXACT = 10**9
 
@@ -28,7 +30,7 @@ def terms_for(problem: Problem, **options: Any) -> Terms:
         "guarantee": "calibrated",
         "delta": 0.05,
         "gap": None,
-        "resolution": 0.1,
+        "tolerance": 0.1,
         "reward_range": problem.reward_range,
     }
     return Terms(shape_of(problem), **{**fields, **options})
@@ -62,7 +64,11 @@ def test_what_is_settled_is_certified(guarantee: str) -> None:
     found = judged(problem, terms, EXACT)
     certificate = conclude(found, terms, episodes=77, notes=("a note",))
     assert certificate.certified
-    assert certificate.claim == "these 3 actions are optimal with probability at least 0.95"
+    rests = ", resting on merging" if found.merged else ""
+    assert certificate.claim == (
+        f"these 3 actions are optimal with probability at least 0.95{rests}"
+    )
+    assert certificate.rests_on == ("merging",) * (guarantee == "calibrated")
     assert "3 ways to leave the plan are ruled out" in certificate.reason
     assert certificate.failure == certificate.delta == 0.05
     assert certificate.guarantee == guarantee
@@ -88,8 +94,9 @@ def test_a_tie_is_claimed_within_what_can_be_lost() -> None:
     assert certificate.tolerance is not None
     assert f"within {certificate.tolerance:g} of optimal" in certificate.claim
     assert found.loss <= certificate.tolerance <= 1.01 * found.loss
-    assert 0 < certificate.tolerance < terms.resolution
-    assert "within the resolution of 0.1" in certificate.reason
+    assert terms.tolerance is not None
+    assert 0 < certificate.tolerance < terms.tolerance
+    assert "within the tolerance of 0.1" in certificate.reason
 
 
 def test_with_a_gap_what_loses_less_is_optimal() -> None:
@@ -117,7 +124,7 @@ def test_optimal_is_only_claimed_of_a_certain_lead(lead: float) -> None:
         if certificate.certified:
             assert (certificate.status is Status.OPTIMAL) == certain
             assert ("are optimal" in certificate.claim) == certain
-            assert certain or found.loss < terms.resolution
+            assert certain or found.loss < found.tolerance == terms.tolerance
 
 
 # ---------------------------------------------------------------- why nothing is claimed
@@ -195,6 +202,118 @@ def test_where_nothing_was_told_apart_the_user_is_warned() -> None:
     assert conclude(judge(Node(), terms), terms, episodes=1).warnings == ()
 
 
+# ---------------------------------------------------------------- what it rests on
+
+
+def test_a_claim_says_what_it_rests_on() -> None:
+    """Merging where prefixes were taken for one state; nothing where each is its own."""
+    problem = small(1)
+    terms = terms_for(problem)
+    found = judged(problem, terms, 10**4)
+    ends = [s for layer in found.machine.layers if (s := layer.sorting) is not None]
+    states = sum(len(layer.members) for layer in found.machine.layers[1:])
+    assert found.merged == sum(len(sorting.edges) for sorting in ends) - states > 0
+    certificate = conclude(found, terms, episodes=1)
+    assert certificate.certified
+    assert certificate.rests_on == ("merging",)
+    assert certificate.claim.endswith("with probability at least 0.95, resting on merging")
+    # A future as long as the horizon merges nothing.
+    whole = replace(terms, shape=shape_of(problem, future=3))
+    apart = conclude(judged(problem, whole, 10**4), whole, episodes=1)
+    assert apart.certified
+    assert apart.rests_on == ()
+    assert apart.excluded_separation is None
+    assert apart.claim.endswith("with probability at least 0.95")
+    assert conclude(judge(Node(), terms), terms, episodes=1).rests_on == ()
+
+
+@pytest.mark.parametrize("name", ["tabular", "gaussian"])
+def test_the_separation_that_is_excluded_is_below_the_declared_one(name: str) -> None:
+    """The more is read the less is left; in units of total variation, whatever is read."""
+    problem = surepath.make(name, horizon=3, states=3, seed=1)
+    terms, found = terms_for(problem), list[float]()
+    for count in (100, 10**4, 10**6):
+        judgement = judged(problem, terms, count)
+        certificate = conclude(judgement, terms, episodes=1)
+        assert certificate.excluded_separation is not None
+        found.append(certificate.excluded_separation)
+        test = terms.merge_test
+        assert test is not None
+        size = judgement.excluded(test)
+        expected = size if problem.n_observations else as_total_variation(size)
+        assert found[-1] == expected
+    assert 0.3 >= found[0] > found[1] > found[2] > 0
+    exact = replace(terms, separation="exact")
+    assert conclude(judged(problem, exact, 100), exact, episodes=1).excluded_separation is None
+    proved = replace(terms, guarantee="proved", norm=3.0)
+    assert conclude(judged(problem, proved, 100), proved, episodes=1).excluded_separation is None
+
+
+def test_readings_declared_exact_that_differ_are_refused() -> None:
+    problem = small(1)
+    terms = terms_for(problem, separation="exact")
+    certificate = conclude(judged(problem, terms, 10**4), terms, episodes=1)
+    assert certificate.status is Status.REFUSED
+    assert "declared exact, but those after () differ from each other" in certificate.reason
+    assert "give a number as separation" in certificate.reason
+
+
+def test_a_future_that_is_too_short_is_the_reason() -> None:
+    problem = surepath.make("touch", horizon=4, seed=0)
+    terms = terms_for(problem)
+    found = judge(read_trie(problem, 10**4, np.random.default_rng(0)), terms, look_on=True)
+    assert found.too_short
+    certificate = conclude(found, terms, episodes=1)
+    assert certificate.status is Status.REFUSED
+    assert certificate.reason.startswith(found.too_short)
+    assert "use other features, or a longer future" in certificate.reason
+
+
+def test_where_nothing_was_paid_the_claim_says_so() -> None:
+    blind = surepath.Tabular.from_arrays([[0, 0]], [[0.5, 0.5]], np.zeros((2, 1, 2)))
+    terms = terms_for(blind, tolerance=None)
+    certificate = conclude(judged(blind, terms, 10**4), terms, episodes=1)
+    assert certificate.status is Status.WITHIN
+    assert certificate.claim.endswith("; no reward was ever seen to differ from another")
+    paid = conclude(judged(tied(0.3), terms_for(tied(0.3)), 10**5), terms, episodes=1)
+    assert "ever seen to differ" not in paid.claim
+
+
+AUDIT = Audit(states=20, worst_miss=0.0123, predicted=7)
+
+
+def with_predictions() -> tuple[Judgement, Terms]:
+    """A fan of sixteen states, of which twelve were tried: the others lie between them."""
+    problem = fan(16)
+    left = (3, 6, 9, 12)
+    tried = [(a, b) for a in range(16) if a not in left for b in range(16)]
+    tried += [(a,) for a in left]
+    terms = terms_for(problem, gap=0.01)
+    root = read_trie(problem, 10**7, np.random.default_rng(0), tried)
+    found = judge(root, terms)
+    assert found.complete
+    assert found.settled
+    return found, terms
+
+
+def test_what_rests_on_predictions_needs_their_audit() -> None:
+    found, terms = with_predictions()
+    assert len(found.predicted) == 4
+    assert {level for level, _ in found.predicted} == {1}
+    before = conclude(found, terms, episodes=9)
+    assert before.status is Status.OPEN
+    assert "4 states are only predicted, and no sample of them was tried yet" in before.reason
+    after = conclude(found, terms, episodes=9, audit=AUDIT)
+    assert after.status is Status.OPTIMAL
+    assert after.audit == AUDIT
+    assert after.rests_on[-1] == "prediction"
+    assert "prediction" in after.claim
+    (said,) = (line for line in after.assumptions if "only predicted" in line)
+    assert "Q* is linear in the features at the 7 states" in said
+    assert "as it was at 20 of them drawn at random and tried (largest miss 0.0123)" in said
+    assert not any("only predicted" in line for line in of_adaptive(terms))
+
+
 # ---------------------------------------------------------------- assumptions, decisions, interval
 
 
@@ -205,10 +324,24 @@ def test_assumptions_are_all_there() -> None:
     assert any("independent between episodes" in line for line in calibrated)
     assert any("rewards between 0 and 1" in line for line in calibrated)
     assert any("not proved" in line for line in calibrated)
+    (apart,) = (line for line in calibrated if "may have been taken for one" in line)
+    assert "the laws of the observation differ by a total variation of at least 0.3" in apart
+    ahead = terms_for(problem, separation=0.1)
+    ahead = of_adaptive(replace(ahead, shape=shape_of(problem, future=2)))
+    assert any(
+        "next 2 observations differ by a total variation of at least 0.1" in a for a in ahead
+    )
+    real = of_adaptive(terms_for(surepath.make("gaussian")))
+    assert any("at least 0.771 standard deviations of one reading" in line for line in real)
+    assert any("(a total variation of 0.3)" in line for line in real)
+    exact = of_adaptive(terms_for(problem, separation="exact"))
+    assert any("readings have no noise" in line for line in exact)
+    assert not any("taken for one" in line for line in exact)
     proved = of_adaptive(terms_for(problem, guarantee="proved", norm=4.5))
     assert any("norm at most 4.5" in line for line in proved)
     assert any("features bounded by 1" in line for line in proved)
     assert not any("not proved" in line for line in proved)
+    assert not any("taken for one" in line for line in proved)
     free = of_adaptive(
         terms_for(
             problem, guarantee="proved", norm=4.5, feature_noise=0.3, reward_range=(-np.inf, np.inf)
@@ -242,7 +375,7 @@ def test_the_interval_holds_the_optimal_value(guarantee: str, count: int) -> Non
 
 def test_the_interval_of_rewards_without_a_range() -> None:
     problem = surepath.make("gaussian", horizon=3, states=3, reward_noise=0.5, seed=1)
-    terms = terms_for(problem, resolution=0.1)
+    terms = terms_for(problem, tolerance=0.1)
     found = judged(problem, terms, 2000)
     low, high = interval(found, terms)
     assert math.isfinite(low)
