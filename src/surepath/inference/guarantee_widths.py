@@ -8,9 +8,9 @@ add up, and `width` turns the sum into a half-width of the difference between th
 
 Calibrated. Plug-in variances. The difference of two paths is a sum of independent means, so its
 standard error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan, and an
-identification at log-odds of ln(2/delta). Not proved: validated on random instances
-(`surepath bench adaptive`).
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan, and a merge at
+evidence of ln(1/delta) against the declared separation. Not proved: validated on systems made to
+break it (`surepath bench calibration`).
 
 Proved. For any system that satisfies the stated assumptions with the given norm, all of these hold
 at once with probability at least 1 - delta, for every prefix p of l actions and every number n of

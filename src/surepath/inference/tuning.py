@@ -1,7 +1,7 @@
 """Every number of the adaptive engine that was chosen rather than derived, with its reason.
 
 A number marked *validity* decides what may be claimed: moved far enough, it makes certificates
-wrong, and only a calibration (`surepath bench adaptive`) shows whether it may be moved. A number
+wrong, and only a calibration (`surepath bench calibration`) shows whether it may be moved. A number
 marked *cost* decides how many episodes or how much computing a run takes, never what it may claim.
 
 Limits of floating-point arithmetic and of memory are not tuned; they stand where they are used.
