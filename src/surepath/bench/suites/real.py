@@ -48,7 +48,7 @@ SLEEP = 0.005
 class Scale:
     certified: int = 10  # seeds, on each environment of the table of certificates
     many: int = 60  # the same, where a run takes seconds and certificates have been false
-    widened: int = 5  # seeds, for each range of rewards
+    widened: int = 3  # seeds, for each range of rewards: a run on Taxi can take minutes
     recipes: int = 20
     seeds: int = 20  # of surepath beside PPO, on each environment
     policies: int = 1  # that PPO is trained for, on each environment: it does 200 steps a second
