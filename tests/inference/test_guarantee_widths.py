@@ -234,16 +234,19 @@ def calibrated(
 def test_calibrated_spreads(delta: float, reward_range: tuple[float, float], ways: int) -> None:
     """z standard errors, and for few readings a term for what was not seen, in squares.
 
-    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 4)): 2 L variance / n + (L span / n)^2.
+    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 4)): 2 L variance / n + (L room / n)^2, the
+    room being what a rare reward could add on the side that matters: up to the end of the range.
     """
     machine = random_machine(np.random.default_rng(0), 3, 2, 3, counts=(1, 8, 500))
     widths = calibrated(delta, reward_range, ways=ways)
-    span = reward_range[1] - reward_range[0]
+    low, high = reward_range
     log = math.log(2 / delta) + math.log(max(1.0, ways / 4))
-    for spread, layer in zip(widths.spreads(machine), machine.layers, strict=True):
+    sides = zip(widths.spreads(machine), widths.shortfalls(machine), machine.layers, strict=True)
+    for spread, shortfall, layer in sides:
         variance, n = layer.scatter / layer.count, layer.count
-        expected = 2 * log * variance / n + (log * span / n) ** 2
-        assert spread == pytest.approx(expected)
+        common = 2 * log * variance / n
+        assert spread == pytest.approx(common + (log * np.maximum(high - layer.mean, 0) / n) ** 2)
+        assert shortfall == pytest.approx(common + (log * np.maximum(layer.mean - low, 0) / n) ** 2)
     assert widths.evidence == pytest.approx(math.log(1 / delta))
     assert widths.width(np.array([0.25])).tolist() == [0.5]
     assert widths.guesses([np.array([0.1])])[0] == pytest.approx([0.2 * log])

@@ -68,7 +68,8 @@ def losses(found: Judgement, terms: Terms) -> list[tuple[float, float]]:
         if theirs != ours:
             margin = sum(layers[h].mean[e] for h, e in ours)
             margin -= sum(layers[h].mean[e] for h, e in theirs)
-            spread = sum(found.spreads[h][e] for h, e in ours ^ theirs)
+            spread = sum(found.shortfalls[h][e] for h, e in ours - theirs)
+            spread += sum(found.spreads[h][e] for h, e in theirs - ours)
             pairs.append((float(margin), float(widths_of(terms).width(np.array(spread)))))
     return pairs
 
