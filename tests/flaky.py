@@ -19,7 +19,7 @@ import numpy as np
 from surepath.journal.database import Journal
 from surepath.system import Actions, Episodes, Play, Summary, steps_of
 
-PAYS = (0.15, 0.85, 0.4)
+PAYS = (0.25, 0.75, 0.4)
 SHOWN = np.array([(0.7, 0.1, 0.1, 0.1), (0.1, 0.7, 0.1, 0.1), (0.1, 0.1, 0.4, 0.4)])
 
 
