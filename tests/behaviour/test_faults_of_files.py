@@ -213,7 +213,7 @@ OTHERS: list[tuple[str, Any, dict[str, Any], str]] = [
     ("seed", tabular(), {"seed": 5}, "seed: 0 in the journal, 5 now"),
     ("delta", tabular(), {"delta": 0.1}, r"delta: 0\.05 in the journal, 0\.1 now"),
     ("schedule", tabular(), {"schedule": "tight"}, "schedule: 'adaptive' in .*, 'tight' now"),
-    ("future", tabular(), {"future": 2, "seed": 1}, "future: 1 in .*; seed: 0 in .*, 1 now"),
+    ("future", tabular(), {"future": 2, "seed": 1}, "future: None in .*; seed: 0 in .*, 1 now"),
 ]
 
 

@@ -23,7 +23,9 @@ class Tally:
     def add(self, rewards: RewardMoments | Tally) -> None:
         if self.count and rewards.count:
             shift = rewards.mean - self.mean
-            self.scatter += shift**2 * self.count * rewards.count / (self.count + rewards.count)
+            # Multiplied, not raised to a power: what is too large is infinite, and not an error.
+            share = self.count * rewards.count / (self.count + rewards.count)
+            self.scatter += shift * shift * share
         self.scatter += rewards.scatter
         self.total += rewards.count * rewards.mean
         self.count += rewards.count
