@@ -62,7 +62,7 @@ def test_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     plan, claim = capsys.readouterr().out.splitlines()
     actions = ast.literal_eval(plan[plan.index("[") : plan.index("]") + 1])
     assert valve_pays(tuple(actions)) == BEST_OF_VALVE
-    assert claim == "these 4 actions are optimal with probability at least 0.95"
+    assert claim.startswith("these 4 actions are optimal with probability at least 0.95")
 
 
 def test_both_valves_are_the_same() -> None:

@@ -19,6 +19,7 @@ from surepath.inference.paths import Challenger, Path, Spreads, best_path, chall
 from surepath.inference.separation import Separation, ways_through
 from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
+from surepath.inference.threads import one_thread
 from surepath.inference.values import Values, estimate, missing
 from surepath.readings.trie import Node
 from surepath.system import Actions
@@ -100,7 +101,7 @@ class Judgement:
     def merged(self) -> int:
         """Ends of edges that were taken for a state that another edge leads to."""
         sortings = [layer.sorting for layer in self.machine.layers]
-        return sum(int(np.isfinite(s.merges.evidence).sum()) for s in sortings if s is not None)
+        return sum(int(s.merges.tested.sum()) for s in sortings if s is not None)
 
     def excluded(self, separation: Separation) -> float:
         """The smallest separation that the readings exclude for every merge that is settled."""
@@ -127,6 +128,7 @@ class Judgement:
         return max(self.challengers, key=lambda challenger: challenger.excess, default=None)
 
 
+@one_thread()
 def judge(
     root: Node, terms: Terms, keep: Actions | None = None, *, look_on: bool = False
 ) -> Judgement:
@@ -251,7 +253,7 @@ def _unsure_end(level: int, sorting: Sorting, i: int, terms: Terms) -> UnsureEnd
     """Whichever of the two is read least decides: the end, or those that are sure of its state."""
     merges, shape = sorting.merges, terms.shape
     alike = np.flatnonzero(sorting.labels == sorting.labels[i])
-    founder = int(alike[np.isinf(merges.evidence[alike])][0])
+    founder = int(alike[~merges.tested[alike]][0])
     read, count = (
         (i, merges.own[i]) if merges.own[i] <= merges.rest[i] else (founder, merges.rest[i])
     )

@@ -16,6 +16,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from surepath.inference.same_law import Apart, Comparison
@@ -75,9 +76,14 @@ class Merges:
         apart = Apart(np.zeros(size), np.full(size, np.inf))
         return cls(sure, apart, way, sure.copy(), sure.copy(), length)
 
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """[G], whether the sample was held against others; those that found a state are not."""
+        return np.isfinite(self.rest)
+
     def excluded(self, comparison: Comparison, separation: Separation) -> float:
         """The smallest separation that is excluded for every merge that is settled."""
-        settled = np.isfinite(self.evidence) & (self.evidence >= separation.evidence)
+        settled = self.tested & (self.evidence >= separation.evidence)
         apart = Apart(*(part[settled] for part in self.apart))
         found = separation.excluded(comparison, apart, self.length)
         return float(found.max(initial=0.0))

@@ -23,7 +23,7 @@ from surepath.validate import plain
 ENGINE = 2
 """Which version of surepath decides, from the same call, what is asked for and which noise it has.
 Raised by every change after which a run goes another way. Journals from before there was a number
-are of version 1; they are read and verified, but not continued."""
+are of version 1; they are read and exported, but neither continued nor verified."""
 
 DEPTH = 3
 """How far arrays are looked for inside a system: attributes, those of attributes, and so on."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surepath.errors import InputError
+from surepath.inference.threads import one_thread
 from surepath.readings.embedding import Embedding
 from surepath.results.certificate import Level
 from surepath.results.usage import Usage, shorten
@@ -57,6 +58,7 @@ class Asking(ABC):
         """What to run next; empty when done. Asking twice asks for the same."""
         return self._pending
 
+    @one_thread()
     def tell(self, readings: Sequence[Readings]) -> None:
         """The readings of every request of the last `ask`, in its order."""
         answers = self.check(readings)

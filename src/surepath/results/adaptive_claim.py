@@ -170,7 +170,13 @@ def _open(judged: Judgement) -> str:
         parts.append(f"prefix {judged.conflict.prefix} does not fit its state yet")
     more = more_episodes(judged)
     about = "" if math.isinf(more) else f"; about {more:.2g} more episodes would settle it"
-    return (" and ".join(parts) or "two plans take turns") + about
+    return (" and ".join(parts) or "two plans take turns") + about + _cheaper(judged)
+
+
+def _cheaper(judged: Judgement) -> str:
+    """What would settle the open questions sooner, where the user may say so."""
+    larger = ["tolerance"] * bool(judged.open) + ["separation"] * bool(judged.unsure_ends)
+    return f", fewer with a larger {' or '.join(larger)}" if larger else ""
 
 
 def more_episodes(judged: Judgement) -> float:

@@ -11,6 +11,7 @@ from surepath.results.certificate import Audit
 from surepath.theory.setting import Setting
 
 DETERMINISTIC = "every episode starts in the same hidden state, which moves deterministically"
+STATIONARY = "nothing drifts: what is read and paid has the same law in every episode"
 INDEPENDENT = (
     "given the actions, the noise of observations and rewards is independent between episodes, "
     "between steps and of each other"
@@ -42,6 +43,7 @@ def of_fixed(setting: Setting, sources: Sources) -> tuple[str, ...]:
         features if by_gain else f"{features} in {setting.dimension} dimensions",
         *([LIKE_THE_PILOT] if by_gain else []),
         _rewards(setting.reward_noise),
+        STATIONARY,
         INDEPENDENT,
     )
 
@@ -52,6 +54,7 @@ def of_adaptive(terms: Terms, audit: Audit | None = None) -> tuple[str, ...]:
     bounded = math.isfinite(terms.reward_span)
     common = (
         DETERMINISTIC,
+        STATIONARY,
         INDEPENDENT,
         f"rewards between {low:g} and {high:g}" if bounded else _rewards(terms.reward_noise),
     )
