@@ -271,10 +271,11 @@ def test_of_many_merges_the_one_that_excludes_least_counts() -> None:
     separation = Separation(0.3, math.log(20))
     apart = Apart(np.array([0.0, 0.02, 0.0, 0.3]), np.array([1e-4, 1e-3, np.inf, 1e-3]))
     evidence = np.array([*Symbols().log_evidence(apart, 0.3, 1)[:2], np.inf, 0.0])
-    way, read = np.zeros(4, dtype=np.int64), np.full(4, 100.0)
+    way, read = np.zeros(4, dtype=np.int64), np.array([100.0, 100.0, np.inf, 100.0])
     merges = Merges(evidence, apart, way, read, read, 1)
     each = separation.excluded(Symbols(), apart, 1)
-    # One founds its state, and one is not settled: they exclude nothing.
+    # The third founds its state, and the last is not settled: they exclude nothing.
+    assert merges.tested.tolist() == [True, True, False, True]
     assert merges.excluded(Symbols(), separation) == max(each[:2])
     assert Merges.none(3).excluded(Symbols(), separation) == 0
 

@@ -249,6 +249,14 @@ def test_the_separation_that_is_excluded_is_below_the_declared_one(name: str) ->
     assert conclude(judged(problem, proved, 100), proved, episodes=1).excluded_separation is None
 
 
+def test_exact_readings_merge_too() -> None:
+    silent = surepath.Tabular.from_arrays([[0, 0]], [[1.0, 0.0]], [[[0.2, 0.8]], [[0.5, 0.1]]])
+    terms = terms_for(silent, separation="exact")
+    certificate = conclude(judged(silent, terms, 10**4), terms, episodes=1)
+    assert certificate.status is Status.OPTIMAL
+    assert certificate.rests_on == ("merging",)
+
+
 def test_readings_declared_exact_that_differ_are_refused() -> None:
     problem = small(1)
     terms = terms_for(problem, separation="exact")

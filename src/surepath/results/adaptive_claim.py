@@ -168,8 +168,16 @@ def _open(judged: Judgement) -> str:
         )
     if judged.conflict is not None:
         parts.append(f"prefix {judged.conflict.prefix} does not fit its state yet")
+    if judged.ahead.suspects:
+        first = judged.ahead.suspects[0]
+        parts.append(
+            f"what follows {first.actions} has to be read more often before it counts as what "
+            f"follows the prefixes that look like it ({len(judged.ahead.suspects)} such questions)"
+        )
     more = more_episodes(judged)
-    about = "" if math.isinf(more) else f"; about {more:.2g} more episodes would settle it"
+    about = (
+        "" if math.isinf(more) or not more else f"; about {more:.2g} more episodes would settle it"
+    )
     return (" and ".join(parts) or "two plans take turns") + about + _cheaper(judged)
 
 
@@ -180,16 +188,19 @@ def _cheaper(judged: Judgement) -> str:
 
 
 def more_episodes(judged: Judgement) -> float:
-    """An estimate of what it takes to settle what is open: widths shrink with the root."""
-    more = float(sum(unsure.count for unsure in judged.unsure_ends))
-    for challenger in judged.open:
-        if math.isinf(challenger.growth):
-            return math.inf
-        state = judged.plan.edges[challenger.level][0]
-        layer = judged.machine.layers[challenger.level]
-        count = float(layer.count[state, challenger.action])
-        more += 2 * challenger.growth * count
-    return more
+    """An estimate of what it takes to settle what is open: widths shrink with the root.
+
+    Readings for the hardest challenger sharpen the others too, so these are not added up.
+    """
+    hardest = max((_for_one(judged, challenger) for challenger in judged.open), default=0.0)
+    rest = (*judged.unsure_ends, *judged.ahead.suspects)
+    return hardest + sum(each.count for each in rest)
+
+
+def _for_one(judged: Judgement, challenger: Challenger) -> float:
+    edges = enumerate(challenger.path.edges, start=challenger.level)
+    least = min(float(judged.machine.layers[level].count[edge]) for level, edge in edges)
+    return 2 * challenger.growth * least
 
 
 def levels(judged: Judgement) -> tuple[Level, ...]:
