@@ -22,10 +22,12 @@ import minigrid  # registers its environments
 from minigrid.wrappers import ImgObsWrapper
 
 import surepath
-from surepath.adapters.wrappers import FixedStart, PixelNoise
+from surepath.adapters.wrappers import ActionList, FixedStart, PixelNoise
 
 LAYOUT = 0
 KINDS, COLOURS, STATES = range(11), range(6), range(3)
+WALKING = (0, 1, 2)  # turn left, turn right, go forward
+USEFUL = (*WALKING, 3, 5)  # and pick up, toggle; what is left out drops the key, or does nothing
 
 
 def world(name: str, layout: int = LAYOUT) -> gymnasium.Env[Any, Any]:
@@ -34,10 +36,13 @@ def world(name: str, layout: int = LAYOUT) -> gymnasium.Env[Any, Any]:
     return FixedStart(gymnasium.make(name, disable_env_checker=True), layout)
 
 
-def camera(name: str, layout: int = LAYOUT, noise: float = 0.1) -> gymnasium.Env[Any, Any]:
-    """What the robot gets to see of it."""
+def camera(
+    name: str, layout: int = LAYOUT, noise: float = 0.1, actions: tuple[int, ...] = tuple(range(7))
+) -> gymnasium.Env[Any, Any]:
+    """What the robot gets to see of it, and the actions it may take."""
     values = [list(values) for values in (KINDS, COLOURS, STATES)]
-    return PixelNoise(ImgObsWrapper(world(name, layout)), noise, cells=True, values=values)
+    seen = PixelNoise(ImgObsWrapper(world(name, layout)), noise, cells=True, values=values)
+    return ActionList(seen, actions)
 
 
 def shortest(name: str, layout: int = LAYOUT) -> tuple[tuple[int, ...], float]:

@@ -127,11 +127,16 @@ def test_classic_control_at_full_size(name: str, capsys: pytest.CaptureFixture[s
 
 
 def test_minigrid() -> None:
-    """An empty room, and no step to spare; the key and the door take minutes."""
+    """An empty room, and no step to spare; the key and the door take minutes.
+
+    Of its views, those that differ at all differ by four standard deviations of the camera's noise.
+    """
     example, room = loaded("minigrid_key"), "MiniGrid-Empty-5x5-v0"
     shortest, best = example.shortest(room)
-    camera = partial(example.camera, room)
-    result = surepath.learn(camera, horizon=len(shortest), features="linear", seed=1)
+    camera = partial(example.camera, room, actions=example.WALKING)
+    result = surepath.learn(
+        camera, horizon=len(shortest), features="linear", separation=0.9, seed=1
+    )
     assert result.certified
     assert example.returns(room, result.actions) == best == example.returns(room, shortest)
 
