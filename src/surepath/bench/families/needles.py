@@ -75,6 +75,6 @@ def _laws(
 FAMILIES = (
     Family("needles", partial(needle, 0.3), 20_000),
     Family("needles, told 0.2", partial(needle, 0.2), 20_000, declared=0.2),
-    Family("needles, below: 0.2", partial(needle, 0.2), 20_000),
-    Family("needles, below: 0.1", partial(needle, 0.1), 20_000),
+    Family("needles, below: 0.2", partial(needle, 0.2), 20_000, runs=100),
+    Family("needles, below: 0.1", partial(needle, 0.1), 20_000, runs=100),
 )
