@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from surepath.inference.same_law import Symbols, Vectors, symbol_samples, vector_samples
+from samples import cloud, vectors
+from surepath.inference.same_law import Symbols, symbol_samples, vector_samples
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
 
@@ -23,10 +24,6 @@ SURE = 1e-6  # probability with which a statistical threshold below may be misse
 def odds(one: list[float] | np.ndarray, other: list[float] | np.ndarray) -> float:
     """Of two samples of counts read at one node."""
     return float(Symbols().log_odds(np.array([one], dtype=float), np.array([other], dtype=float)))
-
-
-def cloud(rows: np.ndarray) -> Cloud:
-    return Cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
 
 
 def compared(groups: list[np.ndarray], one: int = 0, other: int = 1) -> float:
@@ -207,14 +204,14 @@ def test_one_dimension_against_integration(
     x: float, n: int, y: float, m: int, noises: tuple[float, float]
 ) -> None:
     """Also where one place has more noise than the other: each is compared with its own."""
-    found = Vectors(1).log_odds(place(n, x, noises[0]), place(m, y, noises[1]))
+    found = vectors(1).log_odds(place(n, x, noises[0]), place(m, y, noises[1]))
     assert float(found) == pytest.approx(integrated(x, n, y, m, noises), abs=1e-5)
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(seed=SEEDS, d=st.integers(1, 4), n=st.integers(1, 1000), m=st.integers(1, 1000))
 def test_laws_of_the_odds_of_vectors(seed: int, d: int, n: int, m: int) -> None:
-    rng, compare = np.random.default_rng(seed), Vectors(d)
+    rng, compare = np.random.default_rng(seed), vectors(d, 2)
     means = rng.normal(size=(2, 2, d))
     one, other, equal = (
         np.concatenate([place(k, mean) for mean in rows])
@@ -237,14 +234,13 @@ def test_the_noise_of_a_place_is_its_own_once_it_was_read() -> None:
     samples, _ = vector_samples([[cloud(rows)] for rows in wide], d)
     few = samples[2, 0]
     own = (few[3:] - few[1:3] ** 2 / 50) / 49  # in units of the shared noise
-    noise = (49 * own + TUNING.shared_noise) / (49 + TUNING.shared_noise)
+    share = TUNING.shared_noise
+    noise = own ** (49 / (49 + share))
     assert (noise > 10).all()  # about 25 times that of most readings, which is shared
-    apart = Vectors(d).apart(samples[0], samples[2], ONE_NODE)
+    apart = vectors(d).apart(samples[0], samples[2], ONE_NODE)
     first = samples[0, 0]
-    known = (first[3:] - first[1:3] ** 2 / 5000 + TUNING.shared_noise) / (
-        4999 + TUNING.shared_noise
-    )
-    variance = known / 5000 + noise / 50
+    known = (first[3:] - first[1:3] ** 2 / 5000) / 4999
+    variance = known ** (4999 / (4999 + share)) / 5000 + noise / 50
     squared = ((first[1:3] / 5000 - few[1:3] / 50) ** 2 / variance).sum()
     assert apart.distance[0] ** 2 / apart.variance[0] == pytest.approx(squared)
     assert apart.variance[0] == pytest.approx(1 / 5000 + 1 / 50)
@@ -290,6 +286,35 @@ def test_units_never_matter_however_different() -> None:
     assert compared([rows * [1.0, 1e-9] for rows in few]) == pytest.approx(compared(few), rel=1e-6)
 
 
+@pytest.mark.parametrize("quiet", [1e-2, 1e-4])
+def test_a_quiet_direction_is_seen_once_there_are_more_readings_than_dimensions(
+    quiet: float,
+) -> None:
+    """Two features that move together: what they differ in has next to no noise."""
+    rng, d, n = np.random.default_rng(3), 2, 2000
+    turn = np.array([[1.0, 1.0], [quiet, -quiet]])
+    means = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    groups = [(rng.normal(size=(n, d)) + mean) @ turn for mean in means]
+    samples, compare = vector_samples([[cloud(rows)] for rows in groups], d)
+    assert compare.shares == pytest.approx(1, abs=0.01)
+    found = compare.apart(samples[0], samples[1:], ONE_NODE)
+    assert found.freedom == pytest.approx(d, abs=0.02)
+    # The noise of the distance is sqrt(2 / n) in each direction.
+    assert found.distance[:, 0] == pytest.approx([0.0, 1.0], abs=5 * math.sqrt(2 / n))
+
+
+def test_directions_without_noise_are_not_counted() -> None:
+    """Sixty-four features of one number have few directions in which they move at all."""
+    rng = np.random.default_rng(4)
+    marks = np.linspace(-3, 3, 64)
+    groups = [np.exp(-((rng.normal(size=(500, 1)) - marks) ** 2) / 2) for _ in range(4)]
+    samples, compare = vector_samples([[cloud(rows)] for rows in groups], 64)
+    found = compare.apart(samples[0], samples[1:], ONE_NODE)
+    assert 5 < found.freedom[0, 0] < 25
+    squares = found.distance**2 / found.variance
+    assert (np.abs(squares - found.freedom) < 5 * np.sqrt(2 * found.freedom)).all()
+
+
 @pytest.mark.parametrize("offset", [1.0, 1e3, 1e5])
 def test_where_the_origin_lies_does_not_matter(offset: float) -> None:
     for seed in range(10):
@@ -301,7 +326,7 @@ def test_where_the_origin_lies_does_not_matter(offset: float) -> None:
 def test_equal_means_are_believed_more_and_more_and_different_ones_refuted() -> None:
     """The odds of one scale s lean by d/2 ln(1 + s n/2), less at most half a chi-square."""
     rng, d, streams = np.random.default_rng(5), 3, 1000
-    compare, means = Vectors(d), []
+    compare, means = vectors(d), []
     for n in (10**2, 10**4, 10**6):
         means_of = rng.normal(size=(2, streams, d)) / math.sqrt(n)
         pairs = [np.stack([place(n, x) for x in rows]) for rows in means_of]
@@ -373,10 +398,11 @@ def test_the_chance_of_a_difference_is_uniform_under_one_law(n: int) -> None:
     pairs = rng.multinomial(n, [0.4, 0.35, 0.25], size=(2, streams, 1)).astype(float)
     chances = Symbols().chance(*pairs)
     sums = rng.normal(size=(2, streams, 3)) / math.sqrt(n)
-    vectors = Vectors(3).chance(*(np.stack([place(n, x) for x in rows]) for rows in sums))
+    means = [np.stack([place(n, x) for x in rows]) for rows in sums]
+    of_vectors = vectors(3).chance(*means)
     for level in (0.5, 0.1, 0.01):
         low, high = stats.binom.isf([1 - SURE, SURE], streams, level)
-        assert low <= below(vectors, level) <= high
+        assert low <= below(of_vectors, level) <= high
         # The limit is approached: at n readings it is off by about 1 / n.
         low, high = stats.binom.isf([1 - SURE, SURE], streams, level * np.array([0.9, 1.1]))
         assert low <= below(chances, level) <= high
@@ -394,8 +420,8 @@ def test_the_chance_against_its_test() -> None:
     assert Symbols().chance(np.zeros((1, 4)), other[None]) == 1
     x, y = [0.1, -0.2], [0.4, 0.3]
     squares = ((np.array(x) - y) ** 2).sum() / (1 / 40 + 1 / 60)
-    assert Vectors(2).chance(place(40, x), place(60, y)) == pytest.approx(stats.chi2.sf(squares, 2))
-    assert Vectors(2).chance(place(40, x), np.zeros((1, 5))) == 1
+    assert vectors(2).chance(place(40, x), place(60, y)) == pytest.approx(stats.chi2.sf(squares, 2))
+    assert vectors(2).chance(place(40, x), np.zeros((1, 5))) == 1
 
 
 # ---------------------------------------------------------------- how far apart
@@ -423,8 +449,8 @@ def test_distances_of_vectors_are_those_of_one_long_vector() -> None:
     means = rng.normal(size=(2, 3, 2))
     one = np.concatenate([place(n, x) for n, x in zip((20, 30, 40), means[0], strict=True)])
     other = np.concatenate([place(50, x) for x in means[1]])
-    apart = Vectors(2).apart(one, other, WAYS)
-    assert Vectors(2).counts(one).tolist() == [20, 30, 40]
+    apart = vectors(2, 3).apart(one, other, WAYS)
+    assert vectors(2, 3).counts(one).tolist() == [20, 30, 40]
     noise = 1 / np.array([20, 30, 40]) + 1 / 50
     squared = ((means[0] - means[1]) ** 2).sum(axis=1) / noise
     for way, nodes in enumerate(WAYS):
@@ -433,6 +459,6 @@ def test_distances_of_vectors_are_those_of_one_long_vector() -> None:
         expected = squared[nodes].sum() * noise[nodes].max()
         assert apart.distance[way] ** 2 == pytest.approx(expected)
     one[1] = 0
-    unread = Vectors(2).apart(one, other, WAYS)
+    unread = vectors(2, 3).apart(one, other, WAYS)
     assert np.isinf(unread.variance).tolist() == [True, False]
     assert np.isfinite(unread.distance).all()

@@ -203,7 +203,7 @@ def _compare(
         ahead,
         kind.log_odds(mine, theirs),
         kind.chance(mine, theirs),
-        separation.log_evidence(kind, apart, 1)[:, 0],
+        separation.log_evidence(kind, apart)[:, 0],
         counts[read],
         [_example(above, below, at, kept, way == w, pool == pool_of[w]) for w in read],
     )

@@ -55,6 +55,7 @@ class Apart(NamedTuple):
 
     distance: FloatArray  # [..., ways]
     variance: FloatArray  # [..., ways], of the noise in any one direction; infinite where unread
+    freedom: FloatArray  # [..., ways], directions that have noise; total variations need none
 
 
 class Comparison(Protocol):
@@ -70,8 +71,8 @@ class Comparison(Protocol):
         """`ways` are the nodes that each way through the window passes, [ways, K]."""
         ...
 
-    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
-        """Against laws this far apart, over so many nodes: ln E, whose mean is 1 if they are."""
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
+        """Against laws this far apart: ln E, whose mean is 1 if they are."""
         ...
 
     def counts(self, sample: FloatArray) -> FloatArray:
@@ -107,15 +108,15 @@ class Symbols:
         # The share of a set of symbols is the mean of zeros and ones: its variance is at most 1/4.
         with np.errstate(divide="ignore"):
             noise = (1 / n + 1 / m) / 4
-        return Apart(distance[..., ways].sum(axis=-1), noise[..., ways].sum(axis=-1))
+        along = distance[..., ways].sum(axis=-1)
+        return Apart(along, noise[..., ways].sum(axis=-1), np.zeros_like(along))
 
-    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
         """By a bet on the one set of symbols in which the laws differ by the separation.
 
         The shares of that set differ by at most the distance, so for every bet b the mean of
         exp(b (separation - distance) - b^2 v / 2) is at most 1 (Hoeffding).
         """
-        del length
         bet = SHARE * separation
         return bet / apart.variance * (separation - apart.distance - bet / 2)
 
@@ -147,13 +148,18 @@ class Vectors:
     otherwise.
     """
 
-    dimension: int  # of the noise: features without any are not counted
+    shares: FloatArray  # [P, D], of the noise that is counted with, what is really there: 0 to 1
+    """Where few readings hide how little noise a direction has, it is counted with more. What is
+    not there makes no difference by chance either, so such a direction is only part of one; one
+    without noise is none."""
 
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         difference, noise = self._difference(one, other)
         scales = np.array(TUNING.difference_scales).reshape(-1, *([1] * noise.ndim))
         growth = scales / noise
-        lean = np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
+        # Readings without any noise that are equal are of one state, by the lean of one direction.
+        counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
+        lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
         by_scale = lean.sum(axis=(-2, -1)) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
@@ -162,20 +168,23 @@ class Vectors:
         """By the chi-square test of equal means, with the noise as it is estimated."""
         difference, noise = self._difference(one, other)
         squares = (difference**2 / noise).sum(axis=(-2, -1))
-        read = (np.minimum(one[..., 0], other[..., 0]) > 0).sum(axis=-1)
-        freedom = max(self.dimension, 1) * np.maximum(read, 1)
-        return np.where(read > 0, _chi_square_tail(freedom, squares), 1.0)
+        read = np.minimum(one[..., 0], other[..., 0]) > 0
+        freedom = np.where(read, self._freedom, 0.0).sum(axis=-1)
+        tail = _chi_square_tail(np.maximum(freedom, 1.0), squares)
+        return np.where(read.any(axis=-1), tail, 1.0)
 
     def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
         """In units of the noise of one reading; over several nodes, as one long vector."""
-        difference, noise = self._difference(one, other)
+        difference, noise = self._difference(one, other, _own_noise)
         with np.errstate(divide="ignore"):
             variance = (1 / one[..., 0] + 1 / other[..., 0])[..., ways].max(axis=-1)
         squared = (difference**2 / noise).sum(axis=-1)[..., ways].sum(axis=-1)
         read = np.isfinite(variance)
-        return Apart(np.sqrt(squared * np.where(read, variance, 0.0)), variance)
+        distance = np.sqrt(squared * np.where(read, variance, 0.0))
+        freedom = np.broadcast_to(self._freedom[ways].sum(axis=-1), distance.shape)
+        return Apart(distance, variance, freedom)
 
-    def log_evidence(self, apart: Apart, separation: float | FloatArray, length: int) -> FloatArray:
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
         """By the likelihood ratio of the distance alone: no difference, against this one.
 
         The direction of a difference is not known, and the distance does not depend on it. So the
@@ -186,19 +195,26 @@ class Vectors:
         variance = np.where(read, apart.variance, 1.0)
         shift = separation**2 / variance
         squared = apart.distance**2 / variance
-        half = max(self.dimension, 1) * length / 2
+        half = np.maximum(apart.freedom, 1.0) / 2
         return np.where(read, shift / 2 - _log_0f1(half, shift * squared / 4), 0.0)
 
     def counts(self, sample: FloatArray) -> FloatArray:
         return sample[..., 0]
 
-    def _difference(self, one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    @property
+    def _freedom(self) -> FloatArray:
+        """[P], directions that have noise."""
+        return self.shares.sum(axis=-1)
+
+    def _difference(
+        self, one: FloatArray, other: FloatArray, noise: _Noise | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Of the means, and the variance of its noise; infinite where either was not read."""
-        mine, theirs = _moments(one), _moments(other)
+        mine, theirs = (_moments(sample, noise or _likely_noise) for sample in (one, other))
         return mine[0] - theirs[0], mine[1] + theirs[1]
 
 
-def _log_0f1(b: float, y: FloatArray) -> FloatArray:
+def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
     """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
     root = 2 * np.sqrt(y)
     scaled = _scaled_bessel(b - 1, root)
@@ -206,13 +222,13 @@ def _log_0f1(b: float, y: FloatArray) -> FloatArray:
         bessel = root + np.log(scaled)
         if not scaled.all():
             bessel = np.where(scaled > 0, bessel, _log_bessel(b - 1, root))
-        found = math.lgamma(b) + bessel - (b - 1) / 2 * np.log(y)
+        found = _log_gamma(b) + bessel - (b - 1) / 2 * np.log(y)
     # Near 0 by its series: what is left out is about y^3 / b^5, less than a ten-billionth.
     near = y < 5e-4 * b ** (5 / 3)
     return np.where(near, y / b - y**2 / (2 * b**2 * (b + 1)), found)
 
 
-def _log_bessel(order: float, x: FloatArray) -> FloatArray:
+def _log_bessel(order: FloatArray, x: FloatArray) -> FloatArray:
     """Logarithm of Bessel's I where it is too small for a double: its order is then large.
 
     Debye's expansion to the second order (Abramowitz and Stegun, 9.7.7).
@@ -225,15 +241,35 @@ def _log_bessel(order: float, x: FloatArray) -> FloatArray:
     return exponent - np.log(2 * math.pi * order * root) / 2 + np.log1p(first + second)
 
 
-def _moments(sample: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moments(sample: FloatArray, noise_of: _Noise) -> tuple[FloatArray, FloatArray]:
     """Means of the features, and the variances of these means."""
     dimension = sample.shape[-1] // 2
     n = sample[..., :1]
     mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
     scatter = np.maximum(sample[..., 1 + dimension :] - n * mean**2, 0.0)
-    shared = TUNING.shared_noise
-    noise = (scatter + shared) / (np.maximum(n - 1, 0) + shared)
+    noise = noise_of(scatter, np.maximum(n - 1, 0))
     return mean, np.where(n > 0, noise / np.maximum(n, 1), np.inf)
+
+
+_Noise: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+"""From scatter and degrees of freedom to the noise of one reading, of which 1 is shared."""
+
+
+def _likely_noise(scatter: FloatArray, freedom: FloatArray) -> FloatArray:
+    """As if further readings had shown the shared noise."""
+    shared = TUNING.shared_noise
+    return (scatter + shared) / (freedom + shared)
+
+
+def _own_noise(scatter: FloatArray, freedom: FloatArray) -> FloatArray:
+    """The same in its logarithm, which is never more.
+
+    Too much noise would make a difference look smaller than it is. A place that is a thousand times
+    quieter than others of its level must not be held against theirs, however few its readings.
+    """
+    shared = TUNING.shared_noise
+    own = np.maximum(scatter / np.maximum(freedom, 1), NOISELESS)
+    return own ** (freedom / (freedom + shared))
 
 
 WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
@@ -260,7 +296,7 @@ def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
 def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray, Vectors]:
     """Numbers, sums and squares in units of the noise shared at each node, [G, P, 1 + 2 D]."""
     samples = np.zeros((len(windows), len(windows[0]), 1 + 2 * dimension))
-    noisy = 0
+    shares = np.zeros((len(windows[0]), dimension))
     for position in range(samples.shape[1]):
         clouds = [window[position] for window in windows]
         read = [i for i, cloud in enumerate(clouds) if cloud is not None]
@@ -268,10 +304,9 @@ def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray,
         if present:
             whole = np.sum([cloud.total for cloud in present], axis=0)
             centre = whole / sum(cloud.count for cloud in present)
-            axes, found = _whitening(present)
-            noisy = max(noisy, found)
+            axes, shares[position] = _whitening(present)
             samples[read, position] = [_whitened(cloud, centre, axes) for cloud in present]
-    return samples, Vectors(noisy)
+    return samples, Vectors(shares)
 
 
 def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
@@ -286,10 +321,13 @@ def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
     return np.concatenate([[cloud.count], total @ axes, spread])
 
 
-def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, int]:
-    """W with W' N W = 1 for the noise covariance N that the clouds share, and its dimension."""
+def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, FloatArray]:
+    """W with W' N W = 1 for the noise covariance N that the clouds share.
+
+    And of every column, which share of the noise that is taken for 1 was really seen.
+    """
     dimension = len(clouds[0].total)
-    freedom = sum(cloud.count - 1 for cloud in clouds)
+    freedom = max(sum(cloud.count - 1 for cloud in clouds), 1)
     scatter = np.zeros((dimension, dimension))
     variances = np.zeros(dimension)
     for cloud in clouds:
@@ -300,11 +338,13 @@ def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, int]:
             scatter += cloud.squares - cloud.count * np.outer(mean, mean)
     scatter += np.diag(variances)
     # While there are few readings the off-diagonal part is mostly noise itself: shrink it, as if
-    # as many more readings as dimensions had shown the diagonal alone.
+    # further readings had shown the diagonal alone. As many as there are dimensions, and fewer the
+    # more was read: directions that are quiet because features move together must be seen in time.
     squares = np.mean([cloud.value**2 for cloud in clouds], axis=0)
-    diagonal = np.diag(scatter) / max(freedom, 1)
+    diagonal = np.diag(scatter) / freedom
     diagonal = np.where(diagonal > ROUNDING * squares, diagonal, 0.0)
-    noise = (scatter + dimension * np.diag(diagonal)) / max(freedom + dimension, 1)
+    further = dimension * min(1.0, dimension / freedom)
+    noise = (scatter + further * np.diag(diagonal)) / (freedom + further)
     # Features without noise tell apart whatever differs in them at all.
     apart = np.var([cloud.value for cloud in clouds], axis=0)
     apart = np.where(apart > ROUNDING**2 * squares, apart, 0.0)
@@ -314,8 +354,7 @@ def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, int]:
     values, axes = np.linalg.eigh(noise / np.outer(units, units))
     # What was shrunk is given back along each axis: there the noise itself is seen, as far as there
     # are more readings than dimensions.
-    seen = (scatter / np.outer(units, units) @ axes * axes).sum(axis=0)
-    values = (seen + dimension * values) / max(freedom + dimension, 1)
-    return axes / units[:, None] / np.sqrt(np.maximum(values, NOISELESS)), int(
-        (values > NOISELESS).sum()
-    )
+    seen = np.maximum((scatter / np.outer(units, units) @ axes * axes).sum(axis=0), 0.0)
+    values = np.maximum((seen + further * values) / (freedom + further), NOISELESS)
+    shares = np.minimum(seen / freedom / values, 1.0)
+    return axes / units[:, None] / np.sqrt(values), shares

@@ -43,17 +43,17 @@ class Separation:
     size: float  # infinite where readings are exact: one reading then says which state it is
     evidence: float  # ln E at which it is excluded
 
-    def log_evidence(self, comparison: Comparison, apart: Apart, length: int) -> FloatArray:
+    def log_evidence(self, comparison: Comparison, apart: Apart) -> FloatArray:
         if math.isinf(self.size):
             return np.where(np.isfinite(apart.variance), np.inf, 0.0)
-        return comparison.log_evidence(apart, self.size, length)
+        return comparison.log_evidence(apart, self.size)
 
-    def excluded(self, comparison: Comparison, apart: Apart, length: int) -> FloatArray:
+    def excluded(self, comparison: Comparison, apart: Apart) -> FloatArray:
         """The smallest separation that these readings exclude, by bisection."""
         low, high = np.zeros_like(apart.distance), np.full_like(apart.distance, self.size)
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            enough = comparison.log_evidence(apart, middle, length) >= self.evidence
+            enough = comparison.log_evidence(apart, middle) >= self.evidence
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
 
@@ -67,14 +67,13 @@ class Merges:
     way: IntArray  # [G], through the window: that one
     own: FloatArray  # [G], readings of the sample along it, where there are fewest
     rest: FloatArray  # [G], those of the others of its state that are sure
-    length: int  # of the window
 
     @classmethod
-    def none(cls, size: int, length: int = 1) -> Merges:
+    def none(cls, size: int) -> Merges:
         """Where every sample is a state of its own."""
         sure, way = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
-        apart = Apart(np.zeros(size), np.full(size, np.inf))
-        return cls(sure, apart, way, sure.copy(), sure.copy(), length)
+        apart = Apart(np.zeros(size), np.full(size, np.inf), np.zeros(size))
+        return cls(sure, apart, way, sure.copy(), sure.copy())
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -85,7 +84,7 @@ class Merges:
         """The smallest separation that is excluded for every merge that is settled."""
         settled = self.tested & (self.evidence >= separation.evidence)
         apart = Apart(*(part[settled] for part in self.apart))
-        found = separation.excluded(comparison, apart, self.length)
+        found = separation.excluded(comparison, apart)
         return float(found.max(initial=0.0))
 
 
@@ -103,7 +102,7 @@ def settle_merges(
     only: were it compared with all the rest, two states in one would each be held against a mixture
     that is closer than the separation.
     """
-    merges = Merges.none(len(samples), ways.shape[1])
+    merges = Merges.none(len(samples))
     pools = np.zeros((int(labels.max(initial=-1)) + 1, *samples.shape[1:]))
     left = list[int]()
     for i in order:
@@ -132,12 +131,13 @@ def _test(
     separation: Separation,
 ) -> None:
     apart = comparison.apart(samples, pools, ways)  # [left, ways]
-    evidence = separation.log_evidence(comparison, apart, merges.length)
+    evidence = separation.log_evidence(comparison, apart)
     worst = evidence.argmin(axis=1)
     here = np.arange(len(at)), worst
     merges.evidence[at] = evidence[here]
     merges.apart.distance[at] = apart.distance[here]
     merges.apart.variance[at] = apart.variance[here]
+    merges.apart.freedom[at] = apart.freedom[here]
     merges.way[at] = worst
     nodes = ways[worst]
     rows = np.arange(len(at))[:, None]

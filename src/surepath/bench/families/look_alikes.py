@@ -87,6 +87,6 @@ def _shown(cells: int, rng: np.random.Generator) -> FloatArray:
 FAMILIES = (
     Family("close laws", partial(close_laws, 0.3), 50_000),
     Family("close laws, below: 0.2", partial(close_laws, 0.2), 50_000, runs=100),
-    Family("aliased, 2 looks", partial(key_and_door, 2), 200_000),
-    Family("aliased, 3 looks", partial(key_and_door, 3), 200_000),
+    Family("aliased, 2 looks", partial(key_and_door, 2), 200_000, runs=150),
+    Family("aliased, 3 looks", partial(key_and_door, 3), 200_000, runs=40),
 )
