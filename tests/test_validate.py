@@ -178,7 +178,7 @@ def test_finite_observations_pass_and_so_does_what_is_no_float(
 
 @SETTINGS
 @given(
-    bad=st.sampled_from([np.nan, np.inf, -np.inf]),
+    bad=st.sampled_from([np.nan, np.inf, -np.inf, -1e101]),
     where=st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)),
     axes=st.integers(1, 3),
 )
@@ -189,8 +189,15 @@ def test_the_first_observation_that_is_not_finite_is_named(
     observations[where] = bad
     observations[2, 1, 3] = np.nan  # a later one is bad as well
     error = refusal(lambda: finite_observations(observations, lambda i: f"at place {i}", axes=axes))
-    assert error.what == "observations must be finite"
+    assert error.what.startswith("observations must be finite")
     assert str(error.got) == f"{observations[where[:axes]]} at place {where[:axes]}"
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_the_largest_number_that_fits_is_no_infinity(kind: str) -> None:
+    finite_observations(np.array([min(1e100, float(np.finfo(kind).max))], dtype=kind), str)
+    with pytest.raises(InputError, match="must be finite"):
+        finite_observations(np.array([np.inf], dtype=kind), str)
 
 
 def test_long_observations_are_shortened_in_the_message() -> None:

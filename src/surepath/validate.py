@@ -77,10 +77,14 @@ def array_of(name: str, values: ArrayLike, kind: type | None = None) -> NDArray[
         ) from error
 
 
+LARGEST = 1e100
+"""Of the numbers in an observation: their squares are added up, and must not overflow."""
+
+
 def finite_observations(
     observations: NDArray[Any], place: Callable[[tuple[int, ...]], str], *, axes: int = 1
 ) -> None:
-    """Refuse observations that are not finite; the error names the first of them.
+    """Refuse observations that are not finite, or whose squares are not; the error names the first.
 
     The first `axes` axes number the observations: `place`, called with an observation's numbers on
     these axes, says where it was read. Arrays of anything but floating-point numbers pass.
@@ -88,12 +92,14 @@ def finite_observations(
     if observations.dtype.kind != "f":
         return
     bad = ~np.isfinite(observations)
+    if observations.dtype.itemsize >= 8:  # smaller ones cannot hold so large a number
+        bad |= np.abs(observations) > LARGEST
     if bad.any():
         number = tuple(int(i) for i in np.argwhere(bad)[0, :axes])
         raise InputError(
-            "observations must be finite",
+            f"observations must be finite, and no larger than {LARGEST:g}",
             got=f"{np.array2string(observations[number], threshold=8)} {place(number)}",
-            remedy="Have the system repair or repeat such a reading.",
+            remedy="Have the system repair or repeat such a reading, or use other units.",
         )
 
 

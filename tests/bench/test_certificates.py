@@ -27,7 +27,7 @@ PAID = replace(SHORT, paid=(-1.0, 1.0))
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real, "SCALE", real.Scale(certified=1, many=2, widened=2))
-    entries = (Entry(SHORT, 5000), Entry(SHORT, 1, features="onehot", many=True))
+    entries = (Entry(SHORT, 5000), Entry(replace(SHORT, title="starved"), 1, many=True))
     monkeypatch.setattr(certificates, "ENTRIES", entries)
     monkeypatch.setattr(certificates, "WIDENED", (Entry(PAID, 5000),))
 
@@ -40,7 +40,7 @@ def test_a_row_says_what_came_of_the_runs() -> None:
     assert solved["plan optimal"] == solved["certified"] == "1/1"
     assert solved["FALSE"] == 0
     assert solved["commonest reason where not certified"] == "-"
-    assert starved["environment"] == "a short lake, onehot features"
+    assert starved["environment"] == "starved"
     assert starved["certified"] == "0/2"
     assert str(starved["commonest reason where not certified"]).startswith("2/2: the budget ended")
 
