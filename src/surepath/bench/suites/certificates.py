@@ -90,7 +90,7 @@ class Entry:
 
 
 ENTRIES = (
-    *(Entry(world, 40_000) for world in MINIGRIDS),
+    *(Entry(world, 30_000 if world.horizon < 7 else 20_000) for world in MINIGRIDS),
     Entry(FROZEN_LAKE, 60_000),
     Entry(CLIFF_WALKING, 60_000),
     Entry(TAXI, 60_000),
