@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -173,11 +175,21 @@ def test_a_run_is_resumed_by_what_it_says_of_itself(
     path = str(tmp_path / "a.db")
     part = invoke("learn", *arguments, "--journal", path, "--budget", "20", "--json")
     assert part.exit_code == 1, part.output
-    rest = invoke("resume", path, "--json")
+    named = ("--system", arguments[0]) if ":" in arguments[0] else ()
+    rest = invoke("resume", path, "--json", *named)
     assert rest.exit_code in (0, 1), rest.output
     whole = invoke("learn", *arguments, "--json")
     assert json.loads(rest.output) == json.loads(whole.output)
     assert invoke("verify", path).exit_code == rest.exit_code
+
+
+@pytest.mark.parametrize(
+    "command", [("-m", "surepath"), ("-c", "from surepath.cli import app; app()")]
+)
+def test_workers_find_a_system_of_the_current_folder(command: tuple[str, ...]) -> None:
+    run = [sys.executable, *command, "learn", "own_system:Valve", "--workers", "2", "--json"]
+    done = subprocess.run(run, cwd=ROOT / "examples", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_system_without_a_name_is_continued_where_it_came_from(tmp_path: Path) -> None:
@@ -186,3 +198,63 @@ def test_a_system_without_a_name_is_continued_where_it_came_from(tmp_path: Path)
     assert refused.exit_code == 2
     assert "a system that has no name" in refused.output
     assert invoke("resume", str(tmp_path / "b.db")).exit_code == 2
+
+
+# ---------------------------------------------------------------- journals of strangers
+
+PLANTED = "planted_by_a_stranger"
+
+
+def with_system(path: Path, identity: dict[str, Any]) -> str:
+    """A journal that names this system; everything else in it is sound."""
+    surepath.learn(surepath.make("lock", horizon=3, actions=3), journal=path, budget=20)
+    with closing(sqlite3.connect(path)) as database, database:
+        (text,) = database.execute("SELECT value FROM meta WHERE key='configuration'").fetchone()
+        configuration = {**json.loads(text), "system": identity}
+        database.execute(
+            "UPDATE meta SET value = ? WHERE key = 'configuration'", (json.dumps(configuration),)
+        )
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        {"factory": "os:system", "parameters": {"command": "touch ran"}},
+        {"factory": f"{PLANTED}:make", "parameters": {}},
+        {"environment": f"{PLANTED}:Planted-v0", "kwargs": {}},
+        {"environment": "GymV26Environment-v0", "kwargs": {"env_id": f"{PLANTED}:Planted-v0"}},
+        {"environment": "FrozenLake-v1", "kwargs": {"desc": "../../secret"}},
+    ],
+    ids=lambda identity: str(next(iter(identity.values()))),
+)
+def test_resuming_the_file_of_a_stranger_imports_nothing(
+    identity: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{PLANTED}.py").write_text("open('ran', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    path = with_system(tmp_path / "a.db", identity)
+    refused = invoke("resume", path)
+    assert refused.exit_code == 2
+    named = identity.get("factory") or identity["environment"]
+    assert f"--system {named}" in " ".join(refused.output.split())
+    other = invoke("resume", path, "--system", "own_system:Valve")
+    assert other.exit_code == 2
+    assert "another system" in other.output
+    assert not (tmp_path / "ran").exists()
+    assert PLANTED not in sys.modules
+    # Who names it, runs it.
+    invoke("resume", path, "--system", f"{PLANTED}:make")
+    assert (tmp_path / "ran").exists() == (named == f"{PLANTED}:make")
+    sys.modules.pop(PLANTED, None)
+
+
+def test_a_module_in_the_current_folder_is_not_imported_unasked(tmp_path: Path) -> None:
+    """Not by `python -m surepath` either, where Python looks for modules there first."""
+    for name in ("minigrid", "ale_py", "matplotlib", "ray", PLANTED):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w').close()\n")
+    path = with_system(tmp_path / "a.db", {"environment": "MiniGrid-No-Such-v0", "kwargs": {}})
+    command = [sys.executable, "-m", "surepath", "resume", path, "--plot", "a.png"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "ran").exists()

@@ -119,6 +119,12 @@ def learn_command(
 
 def resume_command(
     file: Annotated[Path, typer.Argument(help="A journal that learn --journal began.")],
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help="The system that the journal names, if it has to be imported: say it again here."
+        ),
+    ] = None,
     budget: Budget = None,
     workers: Workers = None,
     time_limit: TimeLimit = None,
@@ -129,22 +135,23 @@ def resume_command(
 ) -> None:
     """Go on with a run where it was stopped or killed; what it recorded is not run again.
 
-    Exit codes as of learn.
+    A system of your own, module:factory, is only imported if you name it here too. Exit codes as of
+    learn.
     """
     check_outputs(save, plot)
     with Journal(file) as journal:
         called = call_of(journal.configuration)
-    system = system_again(called.pop("system"), called["horizon"])
+    again = system_again(called.pop("system"), called["horizon"], system)
     with executor_of(workers, time_limit, retries) as executor:
         result = learn(
-            system,
+            again,
             budget=budget,
             journal=file,
             workers=executor,
             progress=not as_json,
             **called,
         )
-    show_result(result, system, save, plot, as_json=as_json)
+    show_result(result, again, save, plot, as_json=as_json)
     raise _exit(result)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -44,8 +45,17 @@ def system_named(name: str, parameters: Mapping[str, Any], horizon: int | None =
     return _environment(name, parameters, horizon)
 
 
-def system_again(identity: Mapping[str, Any], horizon: int) -> System:
-    """The system that says this of itself, made anew; an error where nobody can know how."""
+def system_again(identity: Mapping[str, Any], horizon: int, confirmed: str | None = None) -> System:
+    """The system that says this of itself, made anew; an error where nobody can know how.
+
+    What it says may come from a stranger. By itself it makes only built-in problems, and
+    environments that installed packages have registered, with plain arguments. For anything else it
+    would have to import what the file names: that has to be `confirmed` by whoever runs it, by the
+    same name.
+    """
+    needed = _needs_import(identity)
+    if confirmed != needed and not (needed is None and confirmed == _name_of(identity)):
+        raise _not_confirmed(identity, needed, confirmed)
     if "problem" in identity:
         parameters = {key: value for key, value in identity.items() if key != "problem"}
         return make(identity["problem"], **parameters)
@@ -60,6 +70,49 @@ def system_again(identity: Mapping[str, Any], horizon: int) -> System:
     )
 
 
+def _name_of(identity: Mapping[str, Any]) -> str | None:
+    names = (identity.get(key) for key in ("problem", "factory", "environment"))
+    return next((str(name) for name in names if name is not None), None)
+
+
+def _needs_import(identity: Mapping[str, Any]) -> str | None:
+    """The name of what would be imported, where that is not a part of installed packages."""
+    name = _name_of(identity)
+    if "problem" in identity or name is None:
+        return None
+    if "factory" in identity or ":" in name or not _harmless(identity.get("kwargs")):
+        return name
+    return None
+
+
+def _harmless(arguments: object) -> bool:
+    """Whether arguments of an environment are numbers and words, which name no module or file."""
+    if isinstance(arguments, Mapping):
+        return all(map(_harmless, cast(Mapping[Any, Any], arguments).values()))
+    if isinstance(arguments, list | tuple):
+        return all(map(_harmless, cast(list[Any], arguments)))
+    plain_word = isinstance(arguments, str) and not re.search(r"[^\w .,+-]|\.\.", arguments)
+    return plain_word or arguments is None or isinstance(arguments, int | float)
+
+
+def _not_confirmed(
+    identity: Mapping[str, Any], needed: str | None, confirmed: str | None
+) -> InputError:
+    if confirmed is None:
+        return InputError(
+            "going on with this run would import and call what the file names, which surepath does "
+            "not do by itself",
+            got=f"{needed} with {dict(identity)}",
+            remedy="If you know it and trust it, name it yourself: surepath resume ... --system "
+            f"{needed}",
+        )
+    return InputError(
+        "the journal is of another system than the one that was named",
+        got=f"{_name_of(identity)} in the journal, {confirmed} given",
+        remedy="Look at what the journal names before you trust it.",
+    )
+
+
 def _environment(name: str, parameters: Mapping[str, Any], horizon: int | None) -> System:
     if not parameters:
         return as_system(name, horizon)
@@ -71,7 +124,8 @@ def _environment(name: str, parameters: Mapping[str, Any], horizon: int | None) 
 
 def _from_factory(name: str, parameters: Mapping[str, Any], horizon: int | None) -> System:
     module_name, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))  # so that a file of the current folder can be named
+    here = str(Path.cwd())
+    sys.path.insert(0, here)  # so that a file of the current folder can be named
     try:
         build = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
@@ -83,6 +137,8 @@ def _from_factory(name: str, parameters: Mapping[str, Any], horizon: int | None)
         ) from error
     finally:
         sys.path.pop(0)
+    if here not in sys.path:
+        sys.path.append(here)  # workers import it too; what is installed goes before it
     built = build
     if callable(build) or not isinstance(build, System):
         try:
