@@ -10,6 +10,7 @@ from rich.console import Console
 
 from surepath.cli import tables
 from surepath.errors import InputError
+from surepath.journal.output_files import check_output, replaced
 from surepath.results.result import Result
 from surepath.system import System
 
@@ -19,15 +20,11 @@ PIPED_WIDTH = 110
 console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
-def check_outputs(save: Path | None, plot: Path | None) -> None:
+def check_outputs(save: Path | None, plot: Path | None, journal: Path | None) -> None:
     """Refuse files that cannot be written before any episode is paid for."""
-    for path in (save, plot):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(
-                "the folder of an output file must exist",
-                got=str(path),
-                remedy=f"Create {path.parent}, or write elsewhere.",
-            )
+    for path, others in ((save, (plot, journal)), (plot, (save, journal))):
+        if path is not None:
+            check_output(path, *others)
     if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
         raise InputError(
             "a picture is a .png, .svg or .pdf file",
@@ -48,4 +45,5 @@ def show_result(
     if save is not None:
         result.save(save)
     if plot is not None:
-        result.plot().savefig(plot, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
+        with replaced(plot) as place:
+            result.plot().savefig(place, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords

@@ -90,7 +90,7 @@ def learn_command(
 
     Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input.
     """
-    check_outputs(save, plot)
+    check_outputs(save, plot, journal)
     system = system_named(env, parameters_of(param), horizon)
     with executor_of(workers, time_limit, retries) as executor:
         result = learn(
@@ -138,7 +138,7 @@ def resume_command(
     A system of your own, module:factory, is only imported if you name it here too. Exit codes as of
     learn.
     """
-    check_outputs(save, plot)
+    check_outputs(save, plot, file)
     with Journal(file) as journal:
         called = call_of(journal.configuration)
     again = system_again(called.pop("system"), called["horizon"], system)

@@ -16,6 +16,7 @@ import numpy as np
 
 from surepath.errors import InputError, MissingExtraError
 from surepath.journal.database import Journal
+from surepath.journal.output_files import replaced
 from surepath.journal.rows import Row
 from surepath.system import Counts, Episodes, Summary
 
@@ -33,21 +34,15 @@ def export(journal: Journal, path: Path) -> int:
     drew the statistic of `count` episodes at once, a row holds one step of all of them: their mean
     reward, and of their observations the "counts" of symbols or the "means" of vectors.
     """
-    if not path.parent.is_dir():
+    writers = {".csv": _csv, ".parquet": _parquet}
+    if path.suffix not in writers:
         raise InputError(
-            "the folder of an output file must exist",
+            "a table is a .csv or .parquet file",
             got=str(path),
-            remedy=f"Create {path.parent}, or write elsewhere.",
+            remedy="Give the file one of these endings.",
         )
-    if path.suffix == ".csv":
-        return _csv(journal, path)
-    if path.suffix == ".parquet":
-        return _parquet(journal, path)
-    raise InputError(
-        "a table is a .csv or .parquet file",
-        got=str(path),
-        remedy="Give the file one of these endings.",
-    )
+    with replaced(path) as place:
+        return writers[path.suffix](journal, place)
 
 
 def _csv(journal: Journal, path: Path) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from surepath.errors import InputError, MissingExtraError
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
+from surepath.journal.output_files import replaced
 from surepath.results.certificate import SCHEMA, Audit, Certificate, Level, Status
 from surepath.results.usage import Usage
 from surepath.system import Actions
@@ -69,9 +70,13 @@ class Result:
         return without_infinities({**self.to_dict(), "record": self.record})
 
     def save(self, path: str | Path) -> None:
-        """Write the result with its readings as JSON; `surepath.load` reads it back."""
+        """Write the result with its readings as JSON; `surepath.load` reads it back.
+
+        An older file is replaced when all of the new one is there; a journal is never written over.
+        """
         text = json.dumps(self.saved(), indent=1, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        with replaced(Path(path)) as place:
+            place.write_text(text + "\n", encoding="utf-8")
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a level: action, estimates, width, margin, coverage, samples, expansions."""
