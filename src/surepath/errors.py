@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 
+def visible(text: object) -> str:
+    """A text on one line, in which nothing can move a terminal's cursor or colour it.
+
+    It may come from a file of a stranger: what is not printable is written as an escape.
+    """
+    line = " ".join(str(text).splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 class SurepathError(Exception):
     """Base of every error surepath raises on purpose."""
 
@@ -14,7 +23,7 @@ class ExplainedError(SurepathError):
         self.what = what
         self.got = got
         self.remedy = remedy
-        super().__init__(f"{what}. Got: {got}. {remedy}")
+        super().__init__(visible(f"{what}. Got: {got}. {remedy}"))
 
 
 class InputError(ExplainedError, ValueError):

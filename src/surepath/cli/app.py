@@ -16,7 +16,7 @@ from surepath.cli.benching import bench_command
 from surepath.cli.bounding import bound_command
 from surepath.cli.inspecting import export_command, problems_command, verify_command
 from surepath.cli.running import learn_command, resume_command, serve_command
-from surepath.errors import ExplainedError, SurepathError
+from surepath.errors import ExplainedError, SurepathError, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,7 +41,8 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except ExplainedError as error:
-            lines = (f"error: {error.what}", f"  got: {error.got}", f"  do:  {error.remedy}")
+            parts = {"error: ": error.what, "  got: ": error.got, "  do:  ": error.remedy}
+            lines = [word + visible(text) for word, text in parts.items()]
             typer.echo("\n".join(lines), err=True)
         except SurepathError as error:
             typer.echo(f"error: {error}", err=True)

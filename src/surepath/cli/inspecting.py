@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from surepath.builtin_problems import factory, problems
 from surepath.cli.options import AsJson
 from surepath.cli.output import console
+from surepath.cli.tables import shown
 from surepath.errors import InputError
 from surepath.journal.database import Journal
 from surepath.journal.export import export
@@ -50,12 +50,12 @@ def verify_command(
 def _show(found: Verification) -> None:
     if found.agrees:
         word = "[green]verified[/green]" if found.certified else "agrees, and is not certified"
-        console.print(f"{word}: {escape(found.certificate.claim)}", highlight=False)
-        console.print(f"  {escape(found.certificate.reason)}", highlight=False)
+        console.print(f"{word}: {shown(found.certificate.claim)}", highlight=False)
+        console.print(f"  {shown(found.certificate.reason)}", highlight=False)
         return
     console.print("[red]the readings do not carry this certificate[/red]")
     for difference in found.differences:
-        console.print(f"  {escape(difference)}", highlight=False)
+        console.print(f"  {shown(difference)}", highlight=False)
 
 
 def export_command(

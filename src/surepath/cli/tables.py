@@ -12,6 +12,7 @@ from rich.table import Table
 
 from surepath.builtin_problems.base import Problem
 from surepath.builtin_problems.finite import FiniteProblem
+from surepath.errors import visible
 from surepath.results.result import Result
 from surepath.results.usage import shorten
 from surepath.system import System
@@ -21,6 +22,11 @@ from surepath.validate import plain
 
 LARGEST_FLOOR = 5_000
 """Most action sequences of a problem whose floor is computed; more would take too long."""
+
+
+def shown(text: str) -> str:
+    """A text that a file or a system may have made up, as Rich prints it: letter by letter."""
+    return escape(visible(text))
 
 
 def result_table(result: Result) -> Table:
@@ -60,17 +66,17 @@ def verdict(result: Result, system: System) -> str:
         agree = "equals" if result.actions == best else "ties with"
         verdict = agree if system.is_optimal(result.actions) else "[red]DIFFERS from[/red]"
         lines.append(f"          the plan {verdict} the oracle's")
-    lines += [f"note      {escape(note)}" for note in result.certificate.notes]
-    lines += [f"warning   {escape(warning)}" for warning in result.certificate.warnings]
+    lines += [f"note      {shown(note)}" for note in result.certificate.notes]
+    lines += [f"warning   {shown(warning)}" for warning in result.certificate.warnings]
     if result.certified:
-        lines.append(f"[green]certified[/green] {result.certificate.claim}")
-        lines.append(f"          {result.certificate.reason}")
-        lines += [f"          if {text}" for text in map(escape, result.certificate.assumptions)]
+        lines.append(f"[green]certified[/green] {shown(result.certificate.claim)}")
+        lines.append(f"          {shown(result.certificate.reason)}")
+        lines += [f"          if {shown(text)}" for text in result.certificate.assumptions]
         excluded = result.certificate.excluded_separation
         if excluded is not None:
             lines.append(f"          the readings exclude separations from {excluded:.2g} on")
     else:
-        lines.append(f"[yellow]not certified[/yellow]: {escape(result.certificate.reason)}")
+        lines.append(f"[yellow]not certified[/yellow]: {shown(result.certificate.reason)}")
     return "\n".join(lines)
 
 

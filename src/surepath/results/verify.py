@@ -53,7 +53,7 @@ def verify(path: str | Path) -> Verification:
             raise InputError(
                 f"the run of {path} has not ended",
                 got=f"{journal.count()[0]} episodes and no result",
-                remedy=f"Go on with it first: surepath resume {path}",
+                remedy=f"If the run is yours, go on with it first: surepath resume {path}",
             )
         result = restored(said)
         found = _verified(result, path)
