@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,25 @@ def test_lines_of_json_make_the_same_run() -> None:
     assert lab.last["result"]["certified"]
 
 
+def told(observation: object, reward: str) -> str:
+    """A line with this for every number of the first requests."""
+    return (
+        json.dumps(
+            {
+                "tell": [
+                    {
+                        "observations": [["#"] * min(len(each.actions) + 1, 3)] * each.count,
+                        "rewards": [["@"] * len(each.actions)] * each.count,
+                    }
+                    for each in loop_for(problem()).ask()
+                ]
+            }
+        )
+        .replace('"#"', str(observation))
+        .replace('"@"', reward)
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
@@ -172,6 +193,19 @@ def test_lines_of_json_make_the_same_run() -> None:
         ("{}", "KeyError"),
         ('{"tell": []}', "ValueError"),
         ('{"tell": 3}', "TypeError"),
+        ("[" * 10**5, "RecursionError"),
+        ("9" * 10**4, "ValueError"),
+        ("null", "TypeError"),
+        ("\udcff", "UnicodeEncodeError"),
+        (told('"1"', "0"), "are numbers"),
+        (told("0", '"0"'), "are numbers"),
+        (told(10**30, "0"), "are numbers"),
+        (told("null", "0"), "are numbers"),
+        (told("0", "1e999"), "rewards"),
+        (told("0", "NaN"), "rewards"),
+        (told("0.5", "0"), "observations"),
+        (told(7, "0"), "observations"),
+        (told("[[[]]]", "0"), ""),
     ],
 )
 def test_a_bad_line_is_answered_and_asked_for_again(line: str, complaint: str) -> None:
@@ -188,6 +222,29 @@ def test_a_bad_line_is_answered_and_asked_for_again(line: str, complaint: str) -
     assert len(errors) == 2
     assert all(complaint in error for error in errors)
     assert result == surepath.learn(Single())
+
+
+def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    from surepath.cli import serve as module
+
+    monkeypatch.setattr(module, "LONGEST", 100)
+    out = io.StringIO()
+    result = serve(loop_for(problem()), io.StringIO("x" * 100 + "y" * 350 + "\n{}\n"), out)
+    answers = [next(iter(json.loads(line).items())) for line in out.getvalue().splitlines()]
+    assert [name for name, _ in answers] == ["ask", "error", "error", "result"]
+    assert "too long" in answers[1][1]
+    assert "KeyError" in answers[2][1]
+    assert not result.certified
+
+
+def test_bytes_that_are_no_text_are_answered() -> None:
+    command = [sys.executable, "-m", "surepath", "serve", "--horizon", "2", "--actions", "2"]
+    done = subprocess.run(
+        [*command, "--observations", "2"], input=b"\xff\xfe\n{}\n", capture_output=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    names = [next(iter(json.loads(line))) for line in done.stdout.splitlines()]
+    assert names == ["ask", "error", "error", "result"]
 
 
 def test_when_nobody_answers_the_best_so_far_is_given() -> None:

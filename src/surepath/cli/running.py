@@ -7,6 +7,7 @@ bad input.
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -185,7 +186,10 @@ def serve_command(
         journal=journal,
         seed=seed,
     ) as loop:
-        result = serve(loop, sys.stdin, sys.stdout)
+        # Bytes that are no UTF-8 come through as what no text holds, and are answered as an error.
+        lines = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+        result = serve(loop, lines, sys.stdout)
+        lines.detach()
     raise _exit(result)
 
 

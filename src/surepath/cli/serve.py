@@ -11,7 +11,10 @@ Read, one line for each ask:
     {"tell": [{"observations": [[o_0, o_1, ...], ...], "rewards": [[r_0, r_1], ...]}, ...]}
 
 with one entry for each request, in its order, and in it one row for each episode: the observations
-read before each action and, unless the horizon is reached, after the last; and the rewards.
+read before each action and, unless the horizon is reached, after the last; and the rewards. All of
+these are JSON's numbers; true and false count as 1 and 0.
+
+Whatever a line is, it is answered.
 """
 
 from __future__ import annotations
@@ -20,11 +23,18 @@ import json
 from typing import Any, TextIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.asktell import AskTell
 from surepath.errors import ExplainedError, InputError
 from surepath.results.result import Result
 from surepath.system import Episodes, Request
+
+SHOWN = 200
+"""Characters of what was told that an error repeats."""
+
+LONGEST = 2**26
+"""Characters of a line: what is longer is not read, so that no line takes all of the memory."""
 
 
 def serve(loop: AskTell, lines: TextIO, out: TextIO) -> Result:
@@ -36,8 +46,9 @@ def serve(loop: AskTell, lines: TextIO, out: TextIO) -> Result:
     while requests := loop.ask():
         asked = [{"actions": list(each.actions), "count": each.count} for each in requests]
         _write(out, {"ask": asked})
-        while line := lines.readline():
+        while line := lines.readline(LONGEST):
             try:
+                _whole(line, lines)
                 loop.tell(_episodes(line, requests))
                 break
             except ExplainedError as error:
@@ -54,23 +65,49 @@ def _write(out: TextIO, message: dict[str, Any]) -> None:
     out.flush()
 
 
+def _whole(line: str, lines: TextIO) -> None:
+    """Refuse a line that is too long, and pass over what is left of it."""
+    if len(line) < LONGEST or line.endswith("\n"):
+        return
+    while (rest := lines.readline(LONGEST)) and not rest.endswith("\n"):
+        pass
+    raise InputError(
+        "a line is too long",
+        got=f"more than {LONGEST} characters",
+        remedy="Tell numbers with fewer digits; or ask for another future or fewer features, so "
+        "that requests are smaller.",
+    )
+
+
 def _episodes(line: str, requests: tuple[Request, ...]) -> list[Episodes]:
     """The episodes that a line tells, in the order of the requests."""
     try:
+        line.encode()  # what was no UTF-8 cannot be encoded
         told = cast(list[dict[str, Any]], json.loads(line)["tell"])
         return [
             Episodes(
                 request.actions,
-                np.array(each["observations"]),
-                np.array(each["rewards"], dtype=np.float64).reshape(-1, len(request.actions)),
+                _numbers(each["observations"]),
+                _numbers(each["rewards"]).astype(np.float64).reshape(-1, len(request.actions)),
             )
             for request, each in zip(requests, told, strict=True)
         ]
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(
             'a line must be {"tell": [...]} with observations and rewards for every request',
-            got=f"{type(error).__name__}: {error}",
+            got=f"{type(error).__name__}: {error}"[:SHOWN],
             remedy=f"Answer all {len(requests)} requests in one line, arrays with equal rows.",
         ) from error
+
+
+def _numbers(told: Any) -> NDArray[Any]:
+    values = np.array(told)
+    if values.dtype.kind not in "biuf":
+        raise InputError(
+            "observations and rewards are numbers",
+            got=f"{str(told)[:SHOWN]}",
+            remedy="Write them as numbers of JSON, no larger than a double holds; not as texts.",
+        )
+    return values.astype(np.int64) if values.dtype.kind == "b" else values

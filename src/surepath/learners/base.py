@@ -17,8 +17,8 @@ from surepath.inference.threads import one_thread
 from surepath.readings.embedding import Embedding
 from surepath.results.certificate import Level
 from surepath.results.usage import Usage, shorten
-from surepath.system import Actions, Readings, Request, RewardMoments, steps_of
-from surepath.validate import whole
+from surepath.system import Actions, Episodes, Readings, Request, RewardMoments, steps_of
+from surepath.validate import finite_observations, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,10 @@ class Asking(ABC):
                 "readings must come from the actions and the count that were asked for",
                 got=f"{answer.count} episodes of {answer.actions}",
                 remedy=f"Run {request.actions} exactly {request.count} times.",
+            )
+        if isinstance(answer, Episodes):
+            finite_observations(
+                answer.observations, lambda at: f"at step {at[1]} of {answer.actions}", axes=2
             )
         try:
             digests = self.embedding.read(answer, request.observations)
