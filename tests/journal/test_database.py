@@ -5,9 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ import pytest
 
 import surepath
 from flaky import Walk
+from places import TESTS
 from surepath.errors import JournalError
 from surepath.journal import database as module
 from surepath.journal.database import Journal, is_journal
@@ -179,12 +184,99 @@ def test_another_process_is_kept_out_until_the_first_is_gone(tmp_path: Path) -> 
     pipe.close()
     with Journal(path, CONFIGURATION) as journal:
         assert journal.count()[0] >= 2
-        with pytest.raises(JournalError, match="another process"):  # also in the same process
-            Journal(path)
+        for configuration in (CONFIGURATION, None):  # also in the same process
+            with pytest.raises(JournalError, match="this journal is open already"):
+                Journal(path, configuration)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
     with Journal(path) as first, Journal(path) as second:  # readers do not mind each other
         assert first.count() == second.count()
         with pytest.raises(JournalError, match="another process"):
             Journal(path, CONFIGURATION).put("key", 1)
+
+
+def attempt(path: Path, pipe: Connection) -> None:
+    """Whether a process of its own gets in, to write or to read."""
+    answers = list[str]()
+    for configuration in (CONFIGURATION, None):
+        try:
+            with Journal(path, configuration) as journal:
+                answers.append(f"in, {journal.count()}")
+        except JournalError as error:
+            answers.append(error.what)
+    pipe.send(answers)
+
+
+def from_outside(path: Path) -> list[str]:
+    context = multiprocessing.get_context("forkserver")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=attempt, args=(path, theirs))
+    process.start()
+    answers: list[str] = mine.recv()
+    process.join()
+    return answers
+
+
+def read_it(path: Path) -> None:
+    path.read_bytes()
+
+
+def copy_it(path: Path) -> None:
+    shutil.copy(path, path.with_name("copy.db"))
+
+
+def open_it_again(path: Path) -> None:
+    for configuration in (CONFIGURATION, None):
+        with pytest.raises(JournalError):
+            Journal(path, configuration)
+
+
+def fork(path: Path) -> None:
+    """A child that ends as programs do: all that it inherited is closed."""
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("disturb", [read_it, copy_it, open_it_again, fork])
+def test_nothing_that_its_process_does_lets_another_one_in(
+    disturb: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Closing a file by any descriptor ends the POSIX locks that its process has on it."""
+    path = tmp_path / "a.db"
+    script = f"""
+import sys
+sys.path[:0] = [{str(TESTS)!r}, {str(TESTS / "journal")!r}]
+import test_database as t
+with t.Journal(t.Path({str(path)!r}), t.CONFIGURATION) as journal:
+    for number in range(4):
+        journal.add([t.row(2 * number)])
+        t.{disturb.__name__}(journal.path)
+        assert all("another process" in said for said in t.from_outside(journal.path))
+        journal.add([t.row(2 * number + 1)])
+"""
+    file = tmp_path / "script.py"
+    body = script.replace("\n", "\n    ").rstrip()
+    file.write_text(f"if __name__ == '__main__':{body}\n")
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with Journal(path) as journal:
+        assert [each.batch for each in journal.rows()] == list(range(8))
+
+
+def test_a_child_cannot_use_the_journal_of_its_parent(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
+        journal.add([row()])
+        child = os.fork()
+        if child == 0:
+            try:
+                journal.add([row(1)])
+            except JournalError as error:
+                os._exit(7 if "belongs to the process that opened it" in str(error) else 1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        journal.add([row(1)])
+        assert journal.count()[0] == 2 * row().readings.count
 
 
 # ---------------------------------------------------------------- only reading

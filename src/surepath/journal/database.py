@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from surepath.errors import JournalError
+from surepath.journal.lock import Lock, Owned
 from surepath.journal.rows import COLUMNS, Fault, Row, check_row, decode, encode, json_text
 from surepath.journal.sqlite_errors import CANNOT_OPEN, NOT_BEGUN, explained
 
@@ -77,15 +78,17 @@ class Journal:
         """
         self.path = Path(path)
         self._synced = -math.inf  # when a transaction last waited for the disk
-        self._check_path(only_read=configuration is None)
-        with self._explained():
-            self._database = sqlite3.connect(
-                self._address(only_read=configuration is None),
-                uri=True,
-                isolation_level=None,
-                timeout=0.2,
-            )
+        only_read = configuration is None
+        self._check_path(only_read=only_read)
+        self._owned = Owned(Lock(self.path, shared=only_read))
         try:
+            with self._explained():
+                self._database = self._owned.database = sqlite3.connect(
+                    self._address(only_read=only_read),
+                    uri=True,
+                    isolation_level=None,
+                    timeout=0.2,
+                )
             self._begin_or_continue(configuration)
         except BaseException:
             self.close()
@@ -305,7 +308,7 @@ class Journal:
 
     def close(self) -> None:
         """Give the file back; another process can then open it."""
-        self._database.close()
+        self._owned.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -331,4 +334,5 @@ class Journal:
                 raise
 
     def _explained(self) -> AbstractContextManager[None]:
+        self._owned.check(self.path)
         return explained(self.path)
