@@ -92,6 +92,24 @@ def test_an_episode_fails_every_time(undisturbed: Undisturbed, tmp_path: Path) -
         assert journal.count()[1] >= 4
 
 
+@row("an episode ends the program (`sys.exit`)")
+@pytest.mark.parametrize("workers", [None, 1])
+def test_an_episode_ends_the_program(tmp_path: Path, workers: int | None) -> None:
+    """A command that ends with 0 would say that the plan is certified."""
+    (tmp_path / "quits.py").write_text(
+        "import sys, surepath\n"
+        "class Quits:\n"
+        "    horizon, n_actions, n_observations = 2, 2, 2\n"
+        "    def rollout(self, actions, n, rng):\n"
+        "        sys.exit(0)\n"
+    )
+    command = [sys.executable, "-m", "surepath", "learn", "quits:Quits", "--retries", "1"]
+    command += [] if workers is None else ["--workers", str(workers)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"failed 2 times.*SystemExit", " ".join(done.stderr.split()))
+
+
 @row("an episode hangs")
 @pytest.mark.parametrize("always", [False, True])
 def test_an_episode_hangs(

@@ -13,7 +13,7 @@ from typing import cast
 
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Unit, UnitReport, error_text, perform
+from surepath.run.work import FAILURES, Unit, UnitReport, error_text, perform
 from surepath.system import System
 
 
@@ -83,7 +83,7 @@ def worker_process(pipe: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):  # that process has closed the pipe, or is gone
         try:
             system = cast(System, pickle.loads(pipe.recv_bytes()))
-        except Exception as error:  # the user's own code runs here
+        except FAILURES as error:  # the user's own code runs here
             pipe.send(f"the system cannot be built here: {error_text(error)}")
             return
         pipe.send(UnitReport())

@@ -13,7 +13,7 @@ from typing import Any, cast
 from surepath.errors import MissingExtraError
 from surepath.run.executors import SLICE
 from surepath.run.fleet import Fleet, Worker, WorkerDiedError
-from surepath.run.work import Unit, UnitReport, error_text, perform
+from surepath.run.work import FAILURES, Unit, UnitReport, error_text, perform
 from surepath.system import System
 
 
@@ -68,7 +68,7 @@ class _Actor:
         self._trouble = ""
         try:
             self._system: System = pickle.loads(payload)
-        except Exception as error:  # the user's own code runs here
+        except FAILURES as error:  # the user's own code runs here
             self._trouble = f"the system cannot be built here: {error_text(error)}"
 
     def greet(self) -> UnitReport | str:

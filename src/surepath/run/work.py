@@ -101,6 +101,10 @@ def unit_of(
     return Unit(request, batch, index, 0, request.count, seed, statistic, single)
 
 
+FAILURES = (Exception, SystemExit)
+"""What a user's code may raise: an environment that calls sys.exit has failed, and ends no run."""
+
+
 def perform(system: System, unit: Unit, seconds: float = math.inf) -> UnitReport:
     """Run the unit's episodes.
 
@@ -114,7 +118,7 @@ def perform(system: System, unit: Unit, seconds: float = math.inf) -> UnitReport
             report.done.append((unit, _at_once(system, unit)))
     except InputError as error:
         report.refusal = (error.what, str(error.got), error.remedy)
-    except Exception as error:  # whatever the user's system raises is for the retries to judge
+    except FAILURES as error:  # whatever the user's system raises is for the retries to judge
         report.failed.append(Failure(unit, error_text(error)))
     return report
 
@@ -134,7 +138,7 @@ def _one_by_one(system: Episodic, unit: Unit, seconds: float, report: UnitReport
         except InputError:
             _gather(system, unit, plays, position, report)
             raise
-        except Exception as error:  # as in `perform`
+        except FAILURES as error:  # as in `perform`
             _gather(system, unit, plays, position, report)
             plays = []
             failed = unit.part(position, position + 1)
@@ -155,7 +159,7 @@ def _gather(system: Episodic, unit: Unit, plays: list[Play], stop: int, report: 
         report.done.append((part, system.gather(unit.request.actions, plays)))
     except InputError:
         raise
-    except Exception as error:  # as in `perform`
+    except FAILURES as error:  # as in `perform`
         report.failed.append(Failure(part, error_text(error)))
 
 
