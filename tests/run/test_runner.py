@@ -176,6 +176,21 @@ def test_bad_readings_are_refused_and_not_recorded(
         assert journal.count() == (0, 0)
 
 
+@pytest.mark.parametrize("span", [(0.0, 1.0), (-0.3, 0.1), (-100.0, 0.0), (-np.inf, np.inf)])
+def test_rewards_that_rounding_put_outside_are_at_the_end_of_their_range(
+    span: tuple[float, float], tmp_path: Path
+) -> None:
+    for end, way in zip(span, (-1, 1), strict=True):
+        reward = end + 2 * way * np.spacing(max(map(abs, span))) if np.isfinite(end) else 1e6
+        with Journal(tmp_path / f"{way}.db", CONFIGURATION) as journal:
+            running = Runner(Says(0.0, reward), 0, journal=journal, reward_range=span)
+            (read,) = running.run(0, [request(4)], summary=False)
+            (recorded,) = journal.rows()
+        for readings in (read, recorded.readings):
+            assert isinstance(readings, Episodes)
+            assert readings.rewards[-1, 1] == (end if np.isfinite(end) else reward)
+
+
 def test_what_came_before_a_stop_is_recorded(tmp_path: Path) -> None:
     """The requests that were answered, though the batch never ended."""
     with Journal(tmp_path / "a.db", CONFIGURATION) as journal:

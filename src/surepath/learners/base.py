@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from surepath.errors import InputError
 from surepath.inference.threads import one_thread
@@ -19,6 +21,9 @@ from surepath.results.certificate import Level
 from surepath.results.usage import Usage, shorten
 from surepath.system import Actions, Episodes, Readings, Request, RewardMoments, steps_of
 from surepath.validate import finite_observations, whole
+
+ULPS = 4
+"""Units in the last place, of the larger end, by which a reward may miss its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,8 @@ class Asking(ABC):
                 remedy="Answer all that ask() returned, in the same order.",
             )
         # All are read before any is used: a bad answer is refused and nothing is lost.
-        return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
+        rounded = (rounded_into(each, self.reward_range) for each in readings)
+        return [self._read(*pair) for pair in zip(self._pending, rounded, strict=True)]
 
     def status(self) -> dict[str, str]:
         """How far it is, for people who watch: short texts by name."""
@@ -128,6 +134,21 @@ class Asking(ABC):
             got = f"rewards from {least:g} to {most:g} at step {step} of {answer.actions}"
             raise bad_reward(self.reward_range, got)
         return answer.reward(step)
+
+
+def rounded_into(readings: Readings, reward_range: tuple[float, float]) -> Readings:
+    """The readings, with rewards that rounding put just outside of their range at its end.
+
+    A sum of rewards may miss its bound by a few units in the last place; that is no other reward.
+    """
+    if not isinstance(readings, Episodes) or readings.rewards.dtype.kind != "f":
+        return readings
+    low, high = reward_range
+    slack = ULPS * float(np.spacing(max(abs(low), abs(high))))  # not a number where there is no end
+    rewards = readings.rewards
+    inside = np.where((rewards > high) & (rewards <= high + slack), high, rewards)
+    inside = np.where((inside < low) & (inside >= low - slack), low, inside)
+    return readings if (inside == rewards).all() else replace(readings, rewards=inside)
 
 
 def bad_reward(reward_range: tuple[float, float], got: str) -> InputError:

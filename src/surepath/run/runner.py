@@ -13,7 +13,7 @@ import numpy as np
 from surepath.errors import JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Fault, Row
-from surepath.learners.base import bad_reward
+from surepath.learners.base import bad_reward, rounded_into
 from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, joined, unit_of
 from surepath.system import Episodes, Readings, Request, Summarising, System
@@ -76,7 +76,10 @@ class Runner:
         ]
         with _Recorder(self._journal) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
-                for unit, readings in report.done:
+                for unit, read in report.done:
+                    readings = read
+                    if self._reward_range is not None:
+                        readings = rounded_into(read, self._reward_range)
                     self._check(readings)
                     found[unit.index].append((unit.first, readings))
                     recorder.keep(unit, readings)
