@@ -19,13 +19,13 @@ from surepath.run.runner import Runner
 from surepath.system import Request
 
 TINY = real.Scale(seeds=1, policies=0, episodes=1, repeats=1, sleepers=1)
-CAR = next(case for case in real.CASES if case.title == "MountainCar")
+PENDULUM = next(case for case in real.CASES if case.title == "Pendulum")
 
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real, "SCALE", TINY)
-    monkeypatch.setattr(real, "CASES", [CAR])
+    monkeypatch.setattr(real, "CASES", [PENDULUM])
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_without_a_clone_the_suite_says_so(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
     with pytest.raises(MissingExtraError, match=r"surepath\[rivals\]"):
-        real.train((CAR, 0, 1, 1))
+        real.train((PENDULUM, 0, 1, 1))
 
 
 def test_an_unknown_part_is_refused() -> None:
