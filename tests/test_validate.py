@@ -29,7 +29,7 @@ def refusal(call: Callable[[], object]) -> InputError:
     error = caught.value
     for part in (error.what, str(error.got), error.remedy):
         assert part.strip()
-        assert part in str(error)
+        assert visible(part) in str(error)
     return error
 
 
