@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surepath import InputError
+from surepath.errors import visible
 from surepath.validate import (
     array_of,
     between,
