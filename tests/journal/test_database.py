@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import random
@@ -262,6 +263,18 @@ with t.Journal(t.Path({str(path)!r}), t.CONFIGURATION) as journal:
     assert done.returncode == 0, done.stderr
     with Journal(path) as journal:
         assert [each.batch for each in journal.rows()] == list(range(8))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # nobody closes it: that is the point
+def test_a_journal_that_was_lost_is_not_locked(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    journal = Journal(path, CONFIGURATION)
+    journal.add([row()])
+    del journal
+    gc.collect()
+    with Journal(path, CONFIGURATION) as again:
+        assert again.count()[0] == row().readings.count
+    assert not path.with_name("a.db.lock").exists()
 
 
 def test_a_child_cannot_use_the_journal_of_its_parent(tmp_path: Path) -> None:

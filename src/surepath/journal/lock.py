@@ -23,6 +23,8 @@ from surepath.errors import JournalError
 class Lock:
     """Held from the moment it is made until `release`; refuses while another is held."""
 
+    _descriptor: int | None = None  # also where making it was refused
+
     def __init__(self, journal: Path, *, shared: bool) -> None:
         """shared: for a reader. It locks only where a writer has left or holds the lock file."""
         self.path = journal.resolve().with_name(journal.resolve().name + ".lock")
@@ -83,6 +85,10 @@ class Lock:
         if not self._shared:
             self.path.unlink(missing_ok=True)
         self.forget()
+
+    def __del__(self) -> None:
+        # A journal that nobody closed and nobody has any more, as SQLite's own connections do.
+        self.release()
 
     def forget(self) -> None:
         """Close the descriptor and leave the file: in a process that was forked from the owner."""
