@@ -4,7 +4,7 @@ The car has to swing out of a valley; every action is held for 20 steps, and eac
 the flag is reached. The start is fixed, and the sensor reads position and velocity with noise. The
 best of all 3^6 sequences is found apart, by trying them all without noise.
 
-Run it with `python examples/mountain_car.py` (about ten seconds).
+Run it with `python examples/mountain_car.py` (two or three minutes).
 """
 
 from __future__ import annotations

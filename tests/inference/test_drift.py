@@ -119,6 +119,7 @@ STATIONARY = {
     "sure rewards": (OneHot(4), reading(pays=1.0)),
     "vectors": (Linear(5), vectors(still)),
     "long vectors": (Linear(5), vectors(still, scale=1e4)),
+    "vectors whose variances underflow when multiplied": (Linear(5), vectors(still, scale=1e-90)),
 }
 
 
@@ -191,6 +192,7 @@ DRIFTING = {
     "symbols, slowly": (OneHot(4), reading(seen=lambda t, _: ramp(t)), "observations"),
     "symbols, at once": (OneHot(4), reading(seen=lambda t, _: jump(t)), "observations"),
     "a number": (Linear(5), vectors(ramp, scale=100.0), "observations"),
+    "a tiny number": (Linear(5), vectors(ramp, scale=1e-90), "observations"),
 }
 
 

@@ -269,7 +269,8 @@ def _spread(cloud: Cloud) -> tuple[FloatArray, FloatArray]:
         size = float(keep.sum())
         return variance, np.array([size, size**2, size**3])
     covariance = (cloud.squares - np.outer(cloud.total, cloud.value))[np.ix_(keep, keep)] / freedom
-    related = covariance / np.sqrt(np.outer(variance[keep], variance[keep]))
+    scale = np.sqrt(variance[keep])  # multiplied after the root: the product may underflow before
+    related = covariance / np.outer(scale, scale)
     second = related @ related
     return variance, np.array([keep.sum(), np.trace(second), (second * related).sum()])
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from surepath.bench.harness.remembered import remembered
 from surepath.errors import InputError, MissingExtraError
 from surepath.system import Actions
 
@@ -37,7 +38,7 @@ class Case:
                 {"features": "linear"},
             )
         return World(
-            module.sensed,
+            partial(remembered, module.sensed),
             module.returns,
             module.best(),
             module.HORIZON,
