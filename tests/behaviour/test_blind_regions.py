@@ -11,6 +11,7 @@ from scipy.stats import binom
 import surepath
 from caverns import Cavern, Nook, outlook
 from surepath.asktell import AskTell
+from surepath.bench.families.judging import Trial, judge
 from surepath.results.result import Result
 from surepath.results.verify import verify
 from surepath.run.seeds import generator
@@ -94,6 +95,13 @@ def test_ask_and_tell_find_the_same(tmp_path: Path) -> None:
     with AskTell(**options) as loop:
         told(loop, batch, 10**6)
         assert content(loop.result()) == content(learn())
+
+
+def test_places_closer_than_the_kernel_is_wide_are_told_apart() -> None:
+    """Through landmarks alone it saw two of the last places as one, and did not end."""
+    run = judge(Trial("blind regions", seed=102, delta=0.2))
+    assert run.certified
+    assert not run.false
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from caverns import outlook
-from surepath.features.growing import SEEN_WELL, Growing, shares_seen
+from surepath.features.growing import SEEN_WELL, Growing, Numbers, shares_seen
 from surepath.features.kernels import Nystroem
 
 FAR = np.array([30.0, 0.0])
@@ -104,3 +104,49 @@ def test_more_features_than_components_are_refused() -> None:
     nystroem = Nystroem(RBF(1.0), np.eye(3))
     with pytest.raises(ValueError, match="components"):
         Growing(nystroem, lambda x: x, components=2, most=4)
+
+
+# ---------------------------------------------------------------- the numbers themselves
+
+
+def with_numbers(numbers: Numbers | None) -> Growing:
+    plain = outlook()
+    return Growing(
+        plain.nystroem, plain.view, components=plain.components, most=plain.most, numbers=numbers
+    )
+
+
+def noise_units(features: Growing, one: np.ndarray, other: np.ndarray) -> float:
+    """The distance between two places, in units of the noise of one reading there."""
+    rows = [features.rows(views) for views in (one, other)]
+    noise = sum(np.cov(each.T) for each in rows) / 2
+    apart = rows[0].mean(axis=0) - rows[1].mean(axis=0)
+    return float(np.sqrt(apart @ np.linalg.pinv(noise, rcond=1e-12) @ apart))
+
+
+def test_places_that_are_close_for_the_kernel_are_apart_for_a_good_sensor() -> None:
+    """The kernel is 1.5 wide; the places are 0.003 apart, the noise is 0.002."""
+    one, other = (place(FAR + np.array([0.0, y]), 4000, 0.002) for y in (0, 0.003))
+    numbers = with_numbers(Numbers.like(place(np.zeros(2))))
+    assert noise_units(numbers, one, other) == pytest.approx(1.5, rel=0.1)
+
+
+def test_numbers_are_about_as_long_as_the_features_of_the_kernel() -> None:
+    views = place(FAR, 500, 7.0)
+    assert np.square(Numbers.like(views).of(views)).sum(axis=1).mean() == pytest.approx(1)
+    assert Numbers.like(np.ones((3, 2))).unit == 1  # there is nothing to measure
+
+
+def test_numbers_stay_when_landmarks_join() -> None:
+    features = with_numbers(Numbers.like(place(np.zeros(2))))
+    grown = grow(features, place(FAR))
+    assert grown.dimension - grown.nystroem.dimension == 2
+    np.testing.assert_array_equal(grown.rows(place(FAR))[:, -2:], features.rows(place(FAR))[:, -2:])
+    np.testing.assert_allclose(grown.mean(place(FAR)), grown.rows(place(FAR)).mean(axis=0))
+
+
+def test_what_is_missing_is_what_the_landmarks_do_not_see() -> None:
+    numbers = with_numbers(Numbers.like(place(np.zeros(2))))
+    np.testing.assert_array_equal(
+        numbers.missing(place(FAR), 4), with_numbers(None).missing(place(FAR), 4)
+    )

@@ -130,3 +130,13 @@ def test_something_new_in_an_image_is_seen() -> None:
     before, after = (features.rows(images) for images in (plain, lit))
     noise = np.sqrt(before.var(axis=0).sum() / len(before))
     assert np.linalg.norm(after.mean(axis=0) - before.mean(axis=0)) > 10 * noise
+
+
+@pytest.mark.parametrize(("numbers", "beside"), [(2, True), (16, True), (17, False)])
+def test_few_numbers_stand_beside_the_kernel_of_an_adaptive_run(numbers: int, beside: bool) -> None:
+    problem = surepath.make("gaussian", horizon=2, states=2, dimension=numbers)
+    task = plan_task(Call.of(problem, features="rbf"))
+    features = task.features
+    assert isinstance(features, Growing)
+    assert features.dimension - features.nystroem.dimension == (numbers if beside else 0)
+    assert (f"the {numbers} numbers themselves" in task.notes[0]) == beside

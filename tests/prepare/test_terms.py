@@ -16,6 +16,7 @@ from surepath.inference.tuning import TUNING
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
+from surepath.readings.embedding import COVARIANCE_LIMIT
 
 
 def terms(env: object, **options: Any) -> Terms:
@@ -151,4 +152,4 @@ def test_kernels_are_taken_through_landmarks() -> None:
         terms(problem, features=exact)
     found = terms(problem)
     assert not found.shape.symbols
-    assert found.shape.dimension <= 64
+    assert found.shape.dimension <= COVARIANCE_LIMIT

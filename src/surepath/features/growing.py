@@ -1,20 +1,27 @@
 """Features through landmarks, of which more can be added where none of them sees what is read.
 
-A landmark sees what lies around it. Far from all landmarks every feature is close to 0, so that any
-two places there look the same. How much is seen of a reading o is the squared length of its
-features beside k(o, o), which is what it would be with a landmark everywhere.
+A landmark sees what lies around it. Far from all landmarks every feature of the kernel is close to
+0, so that any two places there look the same. How much is seen of a reading o is the squared length
+of these features beside k(o, o), which is what it would be with a landmark everywhere.
+
+And a landmark sees as far as its kernel is wide: of two places that are close together for the
+kernel, but not for the noise of a good sensor, it sees one. So the numbers themselves stand beside
+the features of the kernel. They tell apart places with different means wherever these are; the
+kernel tells apart what means do not.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surepath.features.kernels import Nystroem, thin
-from surepath.features.maps import Approximated
+from surepath.features.maps import Approximated, checked_rows
 from surepath.system import FloatArray
 from surepath.theory.kernel_matrix import Kernel, gram
 from surepath.validate import whole
@@ -37,6 +44,23 @@ def shares_seen(nystroem: Nystroem, views: FloatArray) -> FloatArray:
     return np.where(lengths > 0, squares / np.maximum(lengths, 1e-300), 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Observations as they are, in a unit that makes them about as long as features of a kernel."""
+
+    centre: FloatArray  # [p]
+    unit: float
+
+    @classmethod
+    def like(cls, views: FloatArray) -> Numbers:
+        """With a mean square length of 1 on these observations [n, p]."""
+        centre = views.mean(axis=0)
+        return cls(centre, math.sqrt(np.square(views - centre).sum(axis=1).mean()) or 1.0)
+
+    def of(self, views: FloatArray) -> FloatArray:
+        return (views - self.centre) / self.unit
+
+
 class Growing(Approximated):
     """Features of a kernel on landmarks, which new ones join until there are `most`.
 
@@ -54,13 +78,20 @@ class Growing(Approximated):
         components: int,
         most: int,
         usual: float = 1.0,
+        numbers: Numbers | None = None,
     ) -> None:
-        """`usual` is the share that is seen of what the first landmarks were chosen from."""
+        """`usual` is the share that is seen of what the first landmarks were chosen from.
+
+        numbers: how the observations themselves stand beside the kernel's features, if they do.
+        """
         super().__init__(nystroem, view)
         self.nystroem = nystroem
+        self.numbers = numbers
+        self.dimension = nystroem.dimension + (len(numbers.centre) if numbers else 0)
         self.components = whole("components", components, least=nystroem.dimension)
         self.most = whole("most", most, least=1)
         self.usual = usual
+        self.radius = None if numbers else Approximated.radius
 
     @property
     def landmarks(self) -> int:
@@ -72,7 +103,16 @@ class Growing(Approximated):
 
     def of_views(self, views: FloatArray) -> FloatArray:
         """Features of observations that were looked at through `view` before, [n, d]."""
-        return self.nystroem.transform(views)
+        seen = self.nystroem.transform(views)
+        return np.hstack([seen, self.numbers.of(views)]) if self.numbers else seen
+
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        return checked_rows(
+            self.of_views(self.view(observations)), len(observations), self.dimension
+        )
+
+    def _average(self, observations: NDArray[Any]) -> FloatArray:
+        return self.rows(observations).mean(axis=0)
 
     def missing(self, views: FloatArray, several: int) -> FloatArray:
         """Up to `several` of the observations that would be good landmarks, [m, p].
@@ -84,7 +124,7 @@ class Growing(Approximated):
         some = _in_company(self.nystroem.kernel, thin(views, CANDIDATES))
         if not len(some):
             return some
-        rows = self.of_views(some)
+        rows = self.nystroem.transform(some)
         # The kernel of what is not seen; a landmark takes away what lies in its direction.
         unseen = gram(self.nystroem.kernel, some, some) - rows @ rows.T
         enough = SEEN_WELL * float(self.nystroem.lengths(some).sum())
@@ -107,6 +147,7 @@ class Growing(Approximated):
             components=self.components,
             most=self.most,
             usual=self.usual,
+            numbers=self.numbers,
         )
 
 

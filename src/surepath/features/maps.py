@@ -163,7 +163,10 @@ class Approximated:
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Counts):
             return sample.counts @ self.rows(np.arange(len(sample.counts))) / sample.counts.sum()
-        return self.approximation.average(self.view(_raw(sample, self)))
+        return self._average(_raw(sample, self))
+
+    def _average(self, observations: NDArray[Any]) -> FloatArray:
+        return self.approximation.average(self.view(observations))
 
 
 def _raw(sample: Sample, features: Features) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from surepath.system import Declared
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
-ENGINE = 2
+ENGINE = 3
 """Which version of surepath decides, from the same call, what is asked for and which noise it has.
 Raised by every change after which a run goes another way. Journals from before there was a number
 are of version 1; they are read and exported, but neither continued nor verified."""

@@ -107,8 +107,9 @@ class Growth:
     def _looks_blind(self, node: Node) -> bool:
         """Whether the features see little of all that was read at the node, glitches included."""
         cloud: Cloud = node.digest
-        squares = np.trace(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares.sum()
-        return float(squares) < _least(self.features) * self._lengths[node.prefix]
+        squares = np.diag(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares
+        seen = squares[: self.features.nystroem.dimension].sum()
+        return float(seen) < _least(self.features) * self._lengths[node.prefix]
 
     def notes(self) -> tuple[str, ...]:
         if not self.added:
@@ -120,6 +121,8 @@ class Growth:
 
     def doubts(self, machine: Automaton) -> tuple[str, ...]:
         """Why the machine may not be trusted: prefixes put together that are hardly seen."""
+        if self.features.numbers:
+            return ()  # their means are seen wherever they are
         for level, layer in enumerate(machine.layers):
             for nodes in layer.members:
                 blind = [n for n in nodes if n.prefix in self._blind and self._looks_blind(n)]

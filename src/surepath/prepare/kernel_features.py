@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoder, Encoding
 from surepath.errors import InputError
 from surepath.features import Approximated
-from surepath.features.growing import Growing, shares_seen
+from surepath.features.growing import Growing, Numbers, shares_seen
 from surepath.features.kernels import (
     FourierFeatures,
     Kernel,
@@ -51,6 +51,10 @@ IMAGES = 1000
 
 ROOM = 2
 """Most landmarks that a run may come to have, in units of those it begins with."""
+
+FEW_NUMBERS = 16
+"""Numbers of an observation up to which they stand beside the features of the kernel themselves, in
+runs that are told when features do not suffice. Of longer ones the covariances are too many."""
 
 KERNELS = ("rbf", "matern")
 APPROXIMATIONS = ("exact", "nystroem", "fourier")
@@ -144,6 +148,8 @@ def kernel_features(
             else Approximated(nystroem, view)
         )
         note += f"; approximated by {nystroem.dimension} landmarks (Nystroem){counted}"
+        if isinstance(features, Growing) and features.numbers:
+            note += f"; beside it the {values.shape[1]} numbers themselves"
         return Resolved(features, note, gain, fitted=True)
     # Its inner products may exceed the kernel's, so the kernel's gain does not bound its own.
     psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
@@ -152,8 +158,14 @@ def kernel_features(
 
 
 def _growing(nystroem: Nystroem, view: Encoder, components: int, values: FloatArray) -> Growing:
-    usual = float(np.median(shares_seen(nystroem, values)))
-    return Growing(nystroem, view, components=components, most=ROOM * components, usual=usual)
+    return Growing(
+        nystroem,
+        view,
+        components=components,
+        most=ROOM * components,
+        usual=float(np.median(shares_seen(nystroem, values))),
+        numbers=Numbers.like(values) if values.shape[1] <= FEW_NUMBERS else None,
+    )
 
 
 def _kernel_of(kernel: Any, values: FloatArray) -> tuple[Kernel, str]:

@@ -41,7 +41,7 @@ PRIMAL_LIMIT = 2000
 """Dimensions up to which a point is one vector, at d^2 an update; longer windows are regressed
 through their Gram matrix, and joint windows, which have none, are refused."""
 
-COVARIANCE_LIMIT = 64
+COVARIANCE_LIMIT = 80
 """Features up to which all covariances are recorded, d^2 numbers a node; beyond, variances only."""
 
 
