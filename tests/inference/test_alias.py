@@ -211,6 +211,14 @@ def test_what_differs_clearly_is_read_until_it_is_an_alias() -> None:
     assert {"suspect", "alias"} <= set(kinds)
 
 
+def test_what_was_read_too_little_to_know_its_noise_is_only_suspected() -> None:
+    less = TUNING.alias_readings - 1
+    few = looked(trie(with_readings({(1, 0): symbols(0, less)})))
+    assert few.alias is None
+    assert few.suspects == [Suspect((1, 0), less)]
+    assert looked(trie(with_readings({(1, 0): symbols(0, less + 1)}))).alias is not None
+
+
 def test_what_was_hardly_read_is_not_asked() -> None:
     less = TUNING.first_readings - 1
     assert looked(trie(with_readings({(1, 0): symbols(0, less)}))) == GoingOn(None, [])

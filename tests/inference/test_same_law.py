@@ -41,7 +41,7 @@ def place(count: int, mean: float | list[float] | np.ndarray, noise: float = 1.0
     shared = TUNING.shared_noise
     scatter = noise * (count - 1 + shared) - shared
     squares = count * means**2 + scatter
-    return np.concatenate([[count], count * means, squares])[None]
+    return np.concatenate([[count], count * means, squares, [count]])[None]
 
 
 # ---------------------------------------------------------------- discrete observations
@@ -233,13 +233,13 @@ def test_the_noise_of_a_place_is_its_own_once_it_was_read() -> None:
     wide = [rng.normal(size=(n, d)) * s for n, s in ((5000, 1.0), (5000, 1.0), (50, 5.0))]
     samples, _ = vector_samples([[cloud(rows)] for rows in wide], d)
     few = samples[2, 0]
-    own = (few[3:] - few[1:3] ** 2 / 50) / 49  # in units of the shared noise
+    own = (few[3:5] - few[1:3] ** 2 / 50) / 49  # in units of the shared noise
     share = TUNING.shared_noise
     noise = own ** (49 / (49 + share))
     assert (noise > 10).all()  # about 25 times that of most readings, which is shared
     apart = vectors(d).apart(samples[0], samples[2], ONE_NODE)
     first = samples[0, 0]
-    known = (first[3:] - first[1:3] ** 2 / 5000) / 4999
+    known = (first[3:5] - first[1:3] ** 2 / 5000) / 4999
     variance = known ** (4999 / (4999 + share)) / 5000 + noise / 50
     squared = ((first[1:3] / 5000 - few[1:3] / 50) ** 2 / variance).sum()
     assert apart.distance[0] ** 2 / apart.variance[0] == pytest.approx(squared)
@@ -462,3 +462,44 @@ def test_distances_of_vectors_are_those_of_one_long_vector() -> None:
     unread = vectors(2, 3).apart(one, other, WAYS)
     assert np.isinf(unread.variance).tolist() == [True, False]
     assert np.isfinite(unread.distance).all()
+
+
+# ---------------------------------------------------------------- what moves as one
+
+
+def moving_as_one(rng: np.random.Generator, d: int, n: int) -> list[np.ndarray]:
+    """Two places of one law whose features all move together, among others whose do not."""
+    others = [rng.normal(size=(400, d)) for _ in range(4)]
+    return [rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, d)) for _ in range(2)] + others
+
+
+def test_features_that_move_as_one_are_evidence_once() -> None:
+    """Of 20 features that are one, chance differences are 20 times as large as of 20 apart."""
+    rng, d, runs = np.random.default_rng(0), 20, 300
+    found = np.array([compared(moving_as_one(rng, d, 100)) for _ in range(runs)])
+    # Odds of e to 1 against one law are as rare as they say, up to the noise of the estimates.
+    assert (found < -math.log(100)).sum() <= stats.binom.isf(SURE, runs, 0.01)
+
+
+@pytest.mark.parametrize("d", [1, 3, 20])
+def test_features_that_move_apart_all_count(d: int) -> None:
+    """How much moves together is 1 where every place has the noise that all share."""
+    rng = np.random.default_rng(1)
+    groups = [rng.normal(size=(200, d)) for _ in range(3)]
+    samples, _ = vector_samples([[cloud(rows)] for rows in groups], d)
+    repeats = samples[:, 0, -1] / samples[:, 0, 0]
+    assert (repeats >= 1).all()
+    assert repeats.max() < 1.1
+
+
+def test_what_rounding_leaves_is_no_difference() -> None:
+    """A feature far off that hardly varies: squares less the square of the mean leave rounding."""
+    rng = np.random.default_rng(2)
+    far = [
+        np.column_stack([rng.normal(size=4000), 1e6 + 1e-3 * rng.normal(size=4000)])
+        for _ in range(2)
+    ]
+    samples, compare = vector_samples([[cloud(rows)] for rows in far], 2)
+    apart = compare.apart(samples[0], samples[1], ONE_NODE)
+    squared = float(apart.distance[0] ** 2 / apart.variance[0])
+    assert squared < stats.chi2.isf(SURE, 2)

@@ -133,7 +133,7 @@ NOISES = {"known": (1.0, 1.0), "unequal": (1.0, 2.0)}  # standard deviations of 
 def growing_sums(
     rng: np.random.Generator, mean: FloatArray, noise: float, block: int, looks: int
 ) -> FloatArray:
-    """[streams, looks, 1, 1 + 2 d] in units in which the noise that all places share is 1."""
+    """[streams, looks, 1, 2 + 2 d] in units in which the noise that all places share is 1."""
     d = len(mean)
     size = (STREAMS, looks, d)
     sums = rng.normal(scale=noise * math.sqrt(block), size=size) + block * mean
@@ -141,14 +141,14 @@ def growing_sums(
     within = noise**2 * (rng.chisquare(block - 1, size=size) if block > 1 else np.zeros(size))
     squares = within + sums**2 / block
     counts = np.full((STREAMS, looks, 1), float(block))
-    return np.concatenate([counts, sums, squares], axis=2).cumsum(axis=1)[:, :, None]
+    return np.concatenate([counts, sums, squares, counts], axis=2).cumsum(axis=1)[:, :, None]
 
 
 def with_known_noise(samples: FloatArray) -> FloatArray:
     """The same counts and sums; squares as if every place had shown exactly the shared noise."""
-    d = samples.shape[-1] // 2
+    d = samples.shape[-1] // 2 - 1
     count, sums = samples[..., :1], samples[..., 1 : 1 + d]
-    return np.concatenate([count, sums, sums**2 / count + count - 1], axis=-1)
+    return np.concatenate([count, sums, sums**2 / count + count - 1, count], axis=-1)
 
 
 def vector_evidence(

@@ -42,11 +42,11 @@ class Heard:
         return self.learner.growth
 
 
-def heard(system: Any = None, features: Any = None) -> Heard:
+def heard(system: Any = None, features: Any = None, seed: int = 0) -> Heard:
     system = system or Nook(1)
     learner = learner_for(system, features=features or outlook(), future=1)
     told = Heard(learner)
-    play(told, system, 0)  # type: ignore[arg-type]
+    play(told, system, seed)  # type: ignore[arg-type]
     return told
 
 
@@ -128,7 +128,7 @@ def test_the_history_is_dropped_when_there_is_no_room_left() -> None:
 
 
 def test_places_that_stay_out_of_sight_are_a_doubt() -> None:
-    told = heard(features=outlook(16, most=16))
+    told = heard(features=outlook(16, most=16), seed=1)
     learner = told.learner
     machine = judge(learner.root, learner.terms).machine
     (doubt,) = told.growth.doubts(machine)

@@ -94,6 +94,11 @@ class _Compared:
     counts: FloatArray  # [W], readings that came this way
     nodes: list[tuple[Node, Node, Node]]  # [W]: read most of them, its way in, another way in
 
+    @property
+    def final_odds(self) -> FloatArray:
+        """Of those that were read often enough to believe them."""
+        return np.where(self.counts >= TUNING.alias_readings, self.odds, np.inf)
+
     def alias(self, i: int) -> Alias:
         node, mine, other = self.nodes[i]
         return Alias(mine.prefix, other.prefix, node.level, int(self.counts[i]))
@@ -105,9 +110,9 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
     many = sum(len(each.odds) for each in compared)
     if not many:
         return GoingOn(None, [])
-    clearest = min(compared, key=lambda each: float(each.odds.min()))
-    i = int(clearest.odds.argmin())
-    if clearest.odds[i] < -math.log(2 * many / TUNING.consistency_alarm):
+    clearest = min(compared, key=lambda each: float(each.final_odds.min()))
+    i = int(clearest.final_odds.argmin())
+    if clearest.final_odds[i] < -math.log(2 * many / TUNING.consistency_alarm):
         return GoingOn(clearest.alias(i), [])
     odd = min(TUNING.odd_chance, TUNING.odd_at_once / many)
     suspects = list[Suspect]()

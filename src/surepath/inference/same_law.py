@@ -37,6 +37,9 @@ CERTAIN = 1e9
 ROUNDING = 1e-12
 """Variance, relative to the square of the readings, that is only what rounding leaves."""
 
+CANCELLED = 16 * float(np.finfo(np.float64).eps)
+"""What rounding may leave of sums of squares that cancel, relative to the sums."""
+
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
 
@@ -140,7 +143,7 @@ def _log_marginal(counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Numbers, sums and squares of real features, [P, 1 + 2 D].
+    """Numbers, sums and squares of real features, and number times repeats, [P, 2 + 2 D].
 
     Features are uncorrelated and in units of the noise that the places of a level share, at each
     node of the window. A place may have more noise than the others, or less: it is compared with
@@ -160,16 +163,17 @@ class Vectors:
         # Readings without any noise that are equal are of one state, by the lean of one direction.
         counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
         lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
-        by_scale = lean.sum(axis=(-2, -1)) / 2
+        by_scale = (lean.sum(axis=-1) / _repeats(one, other)).sum(axis=-1) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """By the chi-square test of equal means, with the noise as it is estimated."""
         difference, noise = self._difference(one, other)
-        squares = (difference**2 / noise).sum(axis=(-2, -1))
+        repeats = _repeats(one, other)
+        squares = ((difference**2 / noise).sum(axis=-1) / repeats).sum(axis=-1)
         read = np.minimum(one[..., 0], other[..., 0]) > 0
-        freedom = np.where(read, self._freedom, 0.0).sum(axis=-1)
+        freedom = np.where(read, self._freedom / repeats, 0.0).sum(axis=-1)
         tail = _chi_square_tail(np.maximum(freedom, 1.0), squares)
         return np.where(read.any(axis=-1), tail, 1.0)
 
@@ -214,6 +218,23 @@ class Vectors:
         return mine[0] - theirs[0], mine[1] + theirs[1]
 
 
+def _repeats(one: FloatArray, other: FloatArray) -> FloatArray:
+    """How many directions move as one in the difference of two samples, [..., P]; at least 1.
+
+    The axes are uncorrelated in the noise that all places share. In that of a single place they
+    need not be: of a kernel's features every place has its own. A sum of squares of D directions
+    with correlations R has the mean D and the variance 2 tr(R^2), like g times a chi-square number
+    with D / g degrees of freedom, g = tr(R^2) / D (Satterthwaite). Mixing correlations makes g
+    smaller, so the mean of the two g is on the safe side. The side read less weighs more.
+    """
+    n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
+    mine, theirs = (
+        np.maximum(sample[..., -1] / np.maximum(sample[..., 0], 1.0), 1.0)
+        for sample in (one, other)
+    )
+    return (m * mine + n * theirs) / (n + m)
+
+
 def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
     """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
     root = 2 * np.sqrt(y)
@@ -243,10 +264,10 @@ def _log_bessel(order: FloatArray, x: FloatArray) -> FloatArray:
 
 def _moments(sample: FloatArray, noise_of: _Noise) -> tuple[FloatArray, FloatArray]:
     """Means of the features, and the variances of these means."""
-    dimension = sample.shape[-1] // 2
+    dimension = sample.shape[-1] // 2 - 1
     n = sample[..., :1]
     mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
-    scatter = np.maximum(sample[..., 1 + dimension :] - n * mean**2, 0.0)
+    scatter = np.maximum(sample[..., 1 + dimension : -1] - n * mean**2, 0.0)
     noise = noise_of(scatter, np.maximum(n - 1, 0))
     return mean, np.where(n > 0, noise / np.maximum(n, 1), np.inf)
 
@@ -294,8 +315,8 @@ def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
 
 
 def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray, Vectors]:
-    """Numbers, sums and squares in units of the noise shared at each node, [G, P, 1 + 2 D]."""
-    samples = np.zeros((len(windows), len(windows[0]), 1 + 2 * dimension))
+    """Numbers, sums and squares in units of the noise shared at each node, [G, P, 2 + 2 D]."""
+    samples = np.zeros((len(windows), len(windows[0]), 2 + 2 * dimension))
     shares = np.zeros((len(windows[0]), dimension))
     for position in range(samples.shape[1]):
         clouds = [window[position] for window in windows]
@@ -305,20 +326,51 @@ def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray,
             whole = np.sum([cloud.total for cloud in present], axis=0)
             centre = whole / sum(cloud.count for cloud in present)
             axes, shares[position] = _whitening(present)
-            samples[read, position] = [_whitened(cloud, centre, axes) for cloud in present]
+            samples[read, position] = _sharing([_whitened(each, centre, axes) for each in present])
     return samples, Vectors(shares)
 
 
 def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
-    total = cloud.total - cloud.count * centre
+    total = (cloud.total - cloud.count * centre) @ axes
     if cloud.squares.ndim == 1:
-        squares = cloud.squares - 2 * cloud.total * centre + cloud.count * centre**2
-        spread = squares @ axes**2
+        raw = cloud.squares
+        squares = raw - 2 * cloud.total * centre + cloud.count * centre**2
+        spread, together = squares @ axes**2, 1.0
     else:
+        raw = np.diag(cloud.squares)
         cross = np.outer(cloud.total, centre)
         squares = cloud.squares - cross - cross.T + cloud.count * np.outer(centre, centre)
-        spread = (squares @ axes * axes).sum(axis=0)
-    return np.concatenate([[cloud.count], total @ axes, spread])
+        products = axes.T @ squares @ axes
+        spread, together = np.diag(products), _moving_together(products, total, cloud.count)
+    # Sums of squares cancel along axes of little noise. No less is left there than rounding leaves.
+    rounding = CANCELLED * (np.sqrt(np.maximum(raw, 0.0)) @ np.abs(axes)) ** 2
+    return np.concatenate([[cloud.count], total, spread + rounding, [together]])
+
+
+def _sharing(rows: list[FloatArray]) -> FloatArray:
+    """Rows of places, how much moves together drawn to what it is at all of them, and pooled."""
+    samples = np.array(rows)
+    count, freedom = samples[:, 0], np.maximum(samples[:, 0] - 1, 0)
+    everywhere = (1 + freedom @ samples[:, -1]) / (1 + freedom.sum())
+    shared = TUNING.shared_noise
+    samples[:, -1] = count * (shared * everywhere + freedom * samples[:, -1]) / (shared + freedom)
+    return samples
+
+
+def _moving_together(products: FloatArray, total: FloatArray, count: int) -> float:
+    """tr(R^2) / tr(R) of the correlations R of a place's readings, as far as these show it."""
+    freedom = count - 1
+    if freedom < 1:
+        return 1.0
+    scatter = products - np.outer(total, total) / count
+    own = np.maximum(np.diag(scatter), 0.0)
+    noise = np.sqrt(_likely_noise(own, np.array(float(freedom))))
+    size = float((own / noise**2).sum()) / freedom
+    if not size > 0:
+        return 1.0
+    # What few readings add to the square by chance is taken off.
+    squared = float(np.square(scatter / freedom / np.outer(noise, noise)).sum())
+    return float(np.clip(squared / size - size / freedom, 1.0, len(own)))
 
 
 def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, FloatArray]:

@@ -127,6 +127,11 @@ class Tuning:
         "states apart at all. Only then does an odd prefix count against the assumptions; before, "
         "it is read more often.",
     )
+    alias_readings: int = _validity(
+        64,
+        "Readings after which a prefix that goes on differently counts as one. Its noise is then "
+        "known from its own readings; before, it is only read more often.",
+    )
     odd_chance: float = _validity(
         0.1,
         "What follows a merge is read more often where so much difference would come by chance "
