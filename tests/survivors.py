@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +49,26 @@ def wait_for(folder: Path, number: int) -> list[int]:
     return pids
 
 
-def check_end(pids: Iterable[int]) -> None:
-    given_up = time.monotonic() + PATIENCE
+def check_end(pids: Iterable[int]) -> float:
+    """See that they end; how many seconds that took."""
+    began = time.monotonic()
+    given_up = began + PATIENCE
     while left := [pid for pid in pids if alive(pid)]:
         assert time.monotonic() < given_up, f"{left} do not end"
         time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def descendants(parent: int) -> list[int]:
+    """What a process has started, and what that has started."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdecimal():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                status = (path / "status").read_text()
+                found = int(status.partition("PPid:")[2].split()[0])
+                children.setdefault(found, []).append(int(path.name))
+    known = [parent]
+    for each in known:
+        known += children.get(each, [])
+    return known[1:]

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import surepath
 from flaky import Faulty, Walk, content, hangs, kills_its_worker
+from kills import QUIET_RAY, begun
 from places import TESTS
 from surepath.errors import InputError, MissingExtraError
 from surepath.run import fleet
 from surepath.run.ray import RayCluster
-from survivors import check_end, wait_for
+from survivors import check_end, descendants, wait_for
 from workers import check_same, numbers, unit
-
-
-def begun(address: str | None = None) -> RayCluster:
-    """A cluster of this machine; on a busy one, Ray may give up before its own processes run."""
-    while True:
-        try:
-            return RayCluster(4, cpus=0.1, address=address)
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("RAY_AUTH_MODE", "disabled")
-        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for name, value in QUIET_RAY.items():
+            environment.setenv(name, value)
         with begun() as cluster:
             yield cluster
         assert not ray.is_initialized()
@@ -101,13 +89,13 @@ import sys
 sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
 import cloudpickle, flaky, survivors
-from test_ray import begun
+from kills import QUIET_RAY, begun
 from workers import unit
 for module in (flaky, survivors):
     cloudpickle.register_pickle_by_value(module)
 system = survivors.Stuck(folder=Path(sys.argv[1]))
 units = [unit(2, index=index) for index in range(4)]
-list(begun(*sys.argv[2:]).run(system, units))
+list(begun(address=sys.argv[2]).run(system, units))
 """
 
 
@@ -121,20 +109,17 @@ def test_ray_workers_end_with_the_one_who_asked(
     script.write_text(ASKING)
     address = cluster._ray.get_runtime_context().gcs_address
     given = ["local"] if whose == "its own" else [address]
-    paths = {**os.environ, "PYTHONPATH": str(TESTS / "run")}
-    with subprocess.Popen([sys.executable, script, folder, *given], env=paths) as asking:
+    with subprocess.Popen([sys.executable, script, folder, *given]) as asking:
         pids = wait_for(folder, 8)
-        started = [each.pid for each in psutil().Process(asking.pid).children(recursive=True)]
-        assert bool(started) == (whose == "its own")
+        started = descendants(asking.pid)
+        assert any("raylet" in command(pid) for pid in started) == (whose == "its own")
         asking.kill()
     check_end([*pids, *started])
     assert sorted(numbers(list(cluster.run(Walk(), [unit(3)])))) == [(0, i) for i in range(3)]
 
 
-def psutil() -> Any:
-    """Ray brings it along."""
-    pytest.importorskip("ray")
-    return pytest.importorskip("psutil")
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Sequence, Set
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any, cast
 
 from surepath.errors import InputError, MissingExtraError
@@ -17,6 +19,9 @@ from surepath.run.fleet import START_LIMIT, Fleet, Worker, WorkerDiedError
 from surepath.run.keeper import Keeper, end_with, kill_group
 from surepath.run.work import FAILURES, Unit, UnitReport, error_text, perform
 from surepath.system import System
+
+LOOK_SECONDS = 0.1
+"""How often a cluster that is starting is asked which processes it has."""
 
 
 class RayCluster(Fleet):
@@ -43,11 +48,12 @@ class RayCluster(Fleet):
             raise MissingExtraError("ray", "ray", 'workers="ray"') from error
         self._ray: Any = ray
         self._began = not ray.is_initialized()
-        self._keeper: Keeper | None = None  # of a cluster that was started here
+        self._keeper: Keeper | None = None  # of a connection that was begun here
         if self._began:
-            before = _descendants()
-            ray.init(address, log_to_driver=False, include_dashboard=False, configure_logging=False)
-            self._entrust(_descendants() - before)
+            with self._entrusting():
+                ray.init(
+                    address, log_to_driver=False, include_dashboard=False, configure_logging=False
+                )
         cores = int(ray.cluster_resources().get("CPU", 1))
         try:
             super().__init__(
@@ -64,12 +70,29 @@ class RayCluster(Fleet):
         # Ray is not to restart actors or repeat calls: the fleet does, with the right seeds.
         self._actor = ray.remote(num_cpus=cpus, max_restarts=0, max_task_retries=0)(_Actor)
 
-    def _entrust(self, processes: Set[int]) -> None:
-        """Have the processes of a new cluster end with this one; Ray leaves some to themselves."""
-        if processes:
-            self._keeper = Keeper()
-            for process in processes:
-                self._keeper.watch(process)
+    @contextmanager
+    def _entrusting(self) -> Generator[None]:
+        """Have the processes of a new cluster end with this one; Ray leaves some to themselves.
+
+        Where there is a cluster already, none are started.
+        """
+        self._keeper, seen, over = Keeper(), _descendants(), Event()
+
+        def entrust(keeper: Keeper) -> None:
+            last = False
+            while not last:
+                last = over.wait(LOOK_SECONDS)
+                for process in _descendants() - seen:
+                    keeper.watch(process)
+                    seen.add(process)
+
+        looking = Thread(target=entrust, args=(self._keeper,), daemon=True)
+        looking.start()
+        try:
+            yield
+        finally:
+            over.set()
+            looking.join()
 
     def _start(self, payload: bytes) -> Worker:
         return _RayWorker(self._ray, self._actor.remote(payload), self._keeper)
@@ -94,7 +117,7 @@ class RayCluster(Fleet):
             self._keeper = None
 
 
-def _descendants() -> Set[int]:
+def _descendants() -> set[int]:
     """The processes that this one has started, and those that they have."""
     import psutil  # pyright: ignore[reportMissingModuleSource]  # ray brings it along
 
