@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
+import flaky
 import surepath
 from flaky import Content, Walk, content
 from surepath.errors import JournalError
@@ -24,8 +27,10 @@ from surepath.run import executors, runner
 from surepath.run.ray import RayCluster
 from survivors import check_end, descendants
 
-LATEST = {"serial": 0.5, "processes": 3.0, "ray": 15.0}
-"""Seconds, from the start on, in which each kind of run is killed: its own start is part of it."""
+LATEST = {"serial": 0.5, "processes": 3.0, "ray": 6.0}
+"""Seconds in which each kind of run is still starting."""
+
+cloudpickle.register_pickle_by_value(flaky)  # workers need not find this folder
 
 QUIET_RAY = {
     "RAY_AUTH_MODE": "disabled",
@@ -104,6 +109,23 @@ def context() -> Any:
     return found
 
 
+def wait(process: Any, path: Path, rng: random.Random, kind: str) -> None:
+    """Until a moment while it starts, or one after it has begun to record, or it has ended."""
+    if rng.random() < 0.3:
+        process.join(rng.uniform(0.05, LATEST[kind]))
+        return
+    before = written(path)
+    while process.exitcode is None and written(path) == before:
+        process.join(0.01)
+    process.join(rng.uniform(0.0, 0.4))
+
+
+def written(path: Path) -> list[int]:
+    """Changes when something is recorded."""
+    files = (path, path.with_name(path.name + "-wal"))
+    return [each.stat().st_mtime_ns for each in files if each.exists()]
+
+
 def killed_and_resumed(
     path: Path, rng: random.Random, kills: Kills, *, kind: str = "serial", watched: bool = False
 ) -> None:
@@ -119,7 +141,10 @@ def killed_and_resumed(
     for times in itertools.count():
         process = context().Process(target=learn_slowly, args=(path, kind, watched))
         process.start()
-        process.join(rng.uniform(0.05, LATEST[kind]) if times < 6 else None)
+        if times < 6:
+            wait(process, path, rng, kind)
+        else:
+            process.join()
         orphans = descendants(process.pid)
         process.kill()
         process.join()

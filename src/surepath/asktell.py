@@ -18,6 +18,7 @@ import numpy as np
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Row
+from surepath.learners.base import sound
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
@@ -125,11 +126,12 @@ class AskTell:
         is done.
         """
         self._check_use()
+        good = [sound(each, self._learner.reward_range) for each in readings]
         with uninterrupted():
             if self._journal is not None:
-                self._learner.check(readings)
-                self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(readings)])
-            self._learner.tell(readings)
+                self._learner.check(good)
+                self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(good)])
+            self._learner.tell(good)
             self._batch += 1
 
     def result(self) -> Result:
@@ -174,7 +176,7 @@ class AskTell:
 
     def _replay(self, journal: Journal) -> None:
         while (requests := self.ask()) and (rows := journal.batch(self._batch)):
-            told = [row.readings for row in rows]
+            told = [sound(row.readings, self._learner.reward_range) for row in rows]
             if [(r.actions, r.count) for r in told] != [(r.actions, r.count) for r in requests]:
                 raise JournalError(
                     "the journal does not fit this run",

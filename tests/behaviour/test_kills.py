@@ -38,7 +38,7 @@ def test_killed_runs_leave_nothing_behind(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "least"), [("serial", 130), ("processes", 40), ("ray", 30)])
+@pytest.mark.parametrize(("kind", "least"), [("serial", 130), ("processes", 45), ("ray", 25)])
 def test_two_hundred_kills(kind: str, least: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     kills = check_kills(kind, least, undisturbed, tmp_path, seed=1)
     print(
