@@ -88,11 +88,15 @@ class RayCluster(Fleet):
 
         looking = Thread(target=entrust, args=(self._keeper,), daemon=True)
         looking.start()
+        begun = False
         try:
             yield
+            begun = True
         finally:
             over.set()
             looking.join()
+            if not begun:
+                self._keeper.close()  # which ends what was started by then
 
     def _start(self, payload: bytes) -> Worker:
         return _RayWorker(self._ray, self._actor.remote(payload), self._keeper)
