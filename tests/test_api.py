@@ -105,7 +105,7 @@ def test_a_budget_ends_the_run_without_a_claim(schedule: str, budget: int) -> No
     assert not result.certified
     assert result.episodes <= budget
     assert len(result.actions) == 6
-    assert "budget ended" in result.certificate.reason
+    assert "the run stopped" in result.certificate.reason
     with pytest.raises(surepath.InputError, match="nothing to plot"):
         result.plot()
 

@@ -141,7 +141,7 @@ def test_a_guarantee_is_added_by_its_line(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_executor_is_added_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[surepath.Serial]()
 
-    def here(*, time_limit: float | None, retries: int) -> surepath.Serial:
+    def here(*, time_limit: float | None, start_limit: float, retries: int) -> surepath.Serial:
         made.append(surepath.Serial(retries))
         return made[-1]
 

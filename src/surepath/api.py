@@ -13,6 +13,7 @@ from surepath.results.result import Result
 from surepath.run.choose_executor import executor_of
 from surepath.run.driver import drive
 from surepath.run.executors import Executor
+from surepath.run.interrupts import InterruptedRun
 from surepath.run.progress import Progress
 from surepath.run.runner import Runner
 from surepath.theory.schedule import Schedule
@@ -75,6 +76,9 @@ def learn(
     `surepath.Processes`, `surepath.RayCluster`) with time limit and retries of your own. What is
     found does not depend on it.
     seed: of all randomness; the same seed gives the same run. progress: show it while it goes on.
+
+    Ctrl-C ends the run as soon as nothing is half done, by a KeyboardInterrupt: what was read is in
+    the journal, and the best plan so far is its `result`.
     """
     call = Call.of(
         env,
@@ -112,7 +116,11 @@ def learn(
 
         run = start(call, runner)
         watch = opened.enter_context(Progress()) if progress else None
-        drive(run.learner, run.task.runner, budget=budget, watch=watch)
+        try:
+            drive(run.learner, run.task.runner, budget=budget, watch=watch)
+        except InterruptedRun as interrupt:
+            interrupt.result = run.result()
+            raise
         result = run.result()
         for written in record:
             written.put("result", result.saved())

@@ -8,6 +8,7 @@ loop.result()
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,9 +18,11 @@ import numpy as np
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Row
+from surepath.learners.base import sound
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
+from surepath.run.interrupts import uninterrupted
 from surepath.run.work import joined
 from surepath.system import Actions, Episodes, Readings, Request
 
@@ -59,7 +62,7 @@ class AskTell:
 
     `journal` records what is told before it is used; with an existing one the run goes on where it
     stopped. Features that are fitted on a pilot are refused: they need episodes before the first
-    `ask`.
+    `ask`. It belongs to the thread that made it, until it is closed.
     """
 
     def __init__(
@@ -97,6 +100,8 @@ class AskTell:
             reward_range=reward_range,
             seed=seed,
         )
+        self._thread = threading.get_ident()
+        self._closed = False
         self._run = start(call)
         self._learner = self._run.learner
         self._batch = 0
@@ -111,25 +116,36 @@ class AskTell:
 
     def ask(self) -> tuple[Request, ...]:
         """Action sequences to run, and how often; empty when the answer is settled."""
+        self._check_use()
         return self._learner.ask()
 
     def tell(self, readings: Sequence[Readings]) -> None:
-        """The readings of every request of the last `ask`, in its order."""
-        if self._journal is not None:
-            self._learner.check(readings)
-            self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(readings)])
-        self._learner.tell(readings)
-        self._batch += 1
+        """The readings of every request of the last `ask`, in its order.
+
+        What is wrong with them is said before anything is recorded or used. Ctrl-C waits until both
+        is done.
+        """
+        self._check_use()
+        good = [sound(each, self._learner.reward_range) for each in readings]
+        with uninterrupted():
+            if self._journal is not None:
+                self._learner.check(good)
+                self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(good)])
+            self._learner.tell(good)
+            self._batch += 1
 
     def result(self) -> Result:
         """What is known by now; certified once there is nothing left to ask."""
+        self._check_use()
         found = self._run.result()
         if self._journal is not None:
             self._journal.put("result", found.saved())
         return found
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the journal; nothing can be asked or told after that."""
+        self._check_thread()
+        self._closed = True
         if self._journal is not None:
             self._journal.close()
 
@@ -139,9 +155,28 @@ class AskTell:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
+    def _check_use(self) -> None:
+        self._check_thread()
+        if self._closed:
+            raise InputError(
+                "this loop was closed",
+                got="a call after close()",
+                remedy="Make another AskTell; with the same journal it goes on where this one was.",
+            )
+
+    def _check_thread(self) -> None:
+        """Two threads would tell the same batch twice."""
+        if threading.get_ident() != self._thread:
+            raise InputError(
+                "a loop of ask and tell belongs to the thread that made it",
+                got=f"a call from the thread {threading.current_thread().name}",
+                remedy="Ask and tell in one thread; others can run the episodes and hand it what "
+                "they read.",
+            )
+
     def _replay(self, journal: Journal) -> None:
         while (requests := self.ask()) and (rows := journal.batch(self._batch)):
-            told = [row.readings for row in rows]
+            told = [sound(row.readings, self._learner.reward_range) for row in rows]
             if [(r.actions, r.count) for r in told] != [(r.actions, r.count) for r in requests]:
                 raise JournalError(
                     "the journal does not fit this run",

@@ -119,6 +119,15 @@ class Episodes:
                 f"of {expected[1]} actions",
                 remedy="Return rewards of shape [n, len(actions)].",
             )
+        kind = getattr(self.rewards.dtype, "kind", "?")
+        if kind not in "biuf":
+            raise InputError(
+                "rewards are whole or floating-point numbers, or booleans, which count as 0 and 1",
+                got=f"an array of {self.rewards.dtype}",
+                remedy="Convert texts, decimals and the like with float before they are returned.",
+            )
+        if kind == "b":
+            object.__setattr__(self, "rewards", self.rewards.astype(np.float64))
 
     @property
     def count(self) -> int:

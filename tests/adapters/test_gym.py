@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
@@ -228,7 +230,19 @@ def test_observations_that_do_not_fit_name_step_and_value(
         draw(as_system(Corridor(space, read), 4), (1, 1, 1))
 
 
-@pytest.mark.parametrize("reward", [np.nan, np.inf, None, "much", np.zeros(2)])
+@pytest.mark.parametrize("reward", [True, np.True_, 1, np.int8(1), np.float32(1), np.array(1.0)])
+def test_numbers_of_every_kind_are_rewards(reward: Any) -> None:
+    class Paying(Corridor):
+        def reward(self) -> Any:
+            return reward if self.cell == 2 else 0.0
+
+    assert draw(as_system(Paying(), 4), (1, 1, 1), 1).rewards.tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [np.nan, np.inf, None, "much", "0.5", Decimal("0.5"), Fraction(1, 2), 1j, 10**400, np.zeros(2)],
+)
 def test_rewards_that_are_no_numbers_name_step_and_value(reward: Any) -> None:
     class Broken(Corridor):
         def reward(self) -> Any:

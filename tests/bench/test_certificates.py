@@ -42,7 +42,7 @@ def test_a_row_says_what_came_of_the_runs() -> None:
     assert solved["commonest reason where not certified"] == "-"
     assert starved["environment"] == "starved"
     assert starved["certified"] == "0/2"
-    assert str(starved["commonest reason where not certified"]).startswith("2/2: the budget ended")
+    assert str(starved["commonest reason where not certified"]).startswith("2/2: the run stopped")
 
 
 def test_wider_ranges_are_set_against_the_true_one() -> None:

@@ -56,8 +56,8 @@ def test_runs_are_sorted_by_what_came_of_them(monkeypatch: pytest.MonkeyPatch) -
     drawn = {
         0: Outcome(0.0, 0.1, True, "fine", (), 10, 50),
         1: Outcome(0.3, 0.1, True, "fine", (), 20, 50),
-        2: Outcome(0.3, 0.0, False, "the budget ended after 7", (), 30, 50),
-        3: Outcome(0.3, 0.0, False, "the budget ended after 9", (), 30, 50),
+        2: Outcome(0.3, 0.0, False, "the run stopped after 7", (), 30, 50),
+        3: Outcome(0.3, 0.0, False, "the run stopped after 9", (), 30, 50),
         4: Outcome(0.0, 0.0, False, "prefix 3 does not fit", (), 30, 50),
     }
     monkeypatch.setattr(recipe, "cook", drawn.__getitem__)
@@ -67,7 +67,7 @@ def test_runs_are_sorted_by_what_came_of_them(monkeypatch: pytest.MonkeyPatch) -
     assert said == [
         ("certified, right", "1/5", "loses 0, admits 0.1, after 10 episodes"),
         ("certified, wrong", "1/5", "loses 0.3, admits 0.1, after 20 episodes"),
-        ("not certified", "2/5", "the budget ended after 7"),
+        ("not certified", "2/5", "the run stopped after 7"),
         ("not certified", "1/5", "prefix 3 does not fit"),
         ("plan optimal", "2/5", ""),
     ]

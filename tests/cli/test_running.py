@@ -56,7 +56,7 @@ def test_learn_as_json_saved_and_drawn(tmp_path: Path) -> None:
 def test_no_certificate_is_exit_code_one(options: list[str]) -> None:
     result = invoke("learn", "lock", "--budget", "1000000", *options)
     assert result.exit_code == 1
-    assert "not certified: the budget ended" in result.output
+    assert "not certified: the run stopped" in result.output
     assert "oracle" not in result.output
 
 

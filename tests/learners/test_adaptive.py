@@ -219,7 +219,7 @@ def test_a_budget_is_respected(budget: int) -> None:
         assert 0 <= low <= high <= problem.horizon
         if budget < 10:
             assert not result.certified
-            assert f"the budget ended after {result.episodes} episodes" in (
+            assert f"the run stopped after {result.episodes} episodes" in (
                 result.certificate.reason
             )
         if not result.certified:

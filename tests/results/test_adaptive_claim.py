@@ -140,7 +140,7 @@ def test_an_end_of_the_budget_says_what_is_open_and_what_it_takes() -> None:
     assert not certificate.certified
     assert certificate.claim == "none"
     assert certificate.failure == 1.0
-    assert "the budget ended after 32 episodes" in certificate.reason
+    assert "the run stopped after 32 episodes" in certificate.reason
     weakest = found.weakest
     assert weakest is not None
     assert f"at level {weakest.level} action {weakest.action} may still be better" in (
@@ -156,9 +156,7 @@ def test_an_end_before_there_was_a_plan() -> None:
     problem = small(1)
     certificate = conclude(judge(Node(), terms_for(problem)), terms_for(problem), episodes=3)
     assert not certificate.certified
-    assert certificate.reason == (
-        "the budget ended after 3 episodes, before there was a whole plan"
-    )
+    assert certificate.reason == ("the run stopped after 3 episodes, before there was a whole plan")
     assert certificate.levels == ()
 
 

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import surepath
+import survivors
 from clocks import Clock
 from flaky import Faulty, Walk, content
 from places import TESTS
@@ -24,7 +26,10 @@ from surepath.run import fleet
 from surepath.run.fleet import Worker, WorkerDiedError
 from surepath.run.processes import Processes
 from surepath.system import Actions, Play
+from survivors import Stuck, alive, check_end, descendants, wait_for
 from workers import check_same, numbers, run_serially, unit
+
+cloudpickle.register_pickle_by_value(survivors)  # workers need not find this folder
 
 
 @pytest.fixture(scope="module")
@@ -132,35 +137,82 @@ def test_a_system_that_no_worker_can_build_stops_the_run() -> None:
         list(processes.run(Unbuildable(), [unit(3)]))
 
 
-def test_workers_end_with_the_one_who_asked(tmp_path: Path) -> None:
-    """Also when that one is killed and cannot tell them."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\n"
-        f"sys.path.insert(0, {str(TESTS)!r})\n"
-        "import surepath\n"
-        "from flaky import Walk\n"
-        "from surepath.run.processes import Processes\n"
-        "if __name__ == '__main__':\n"
-        "    pair = Processes(2)\n"
-        "    pair._hire(Walk())\n"
-        "    print(*(worker.pid for worker in pair._workers), flush=True)\n"
-        "    surepath.learn(Walk(pause=0.01), workers=pair)\n"
-        "    surepath.learn(Walk(pause=1), workers=pair)\n"
-    )
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as asking:
-        assert asking.stdout is not None
-        pids = [int(pid) for pid in asking.stdout.readline().split()]
-        assert len(pids) == 2
+ASKING = f"""
+import sys
+sys.path.insert(0, {str(TESTS)!r})
+from pathlib import Path
+import cloudpickle, flaky, survivors
+from surepath.run.processes import Processes
+from workers import unit
+for module in (flaky, survivors):
+    cloudpickle.register_pickle_by_value(module)
+if __name__ == "__main__":
+    system = survivors.Stuck(folder=Path(sys.argv[1]))
+    list(Processes(2).run(system, [unit(2, index=0), unit(2, index=1)]))
+"""
+
+
+@pytest.mark.parametrize("without", ["nothing", "the keeper", "the kernel"])
+def test_workers_end_with_the_one_who_asked(without: str, tmp_path: Path) -> None:
+    """Killed, it cannot tell them, and they cannot hear: they hang in C. Either guard will do."""
+    script, folder = tmp_path / "script.py", tmp_path / "pids"
+    folder.mkdir()
+    blind = "import ctypes; ctypes.CDLL = lambda _: __import__('unittest.mock').mock.MagicMock()\n"
+    script.write_text((blind if without == "the kernel" else "") + ASKING)
+    with subprocess.Popen([sys.executable, script, folder]) as asking:
+        pids = wait_for(folder, 4)
+        if without == "the keeper":
+            (keeper,) = (pid for pid in descendants(asking.pid) if "keeper.py" in command(pid))
+            os.kill(keeper, signal.SIGKILL)
+            pids = [pid for pid in pids if "sleep" not in command(pid)]  # these are out of reach
+            assert len(pids) == 2
         asking.kill()
-    given_up = time.monotonic() + 600
-    while any(alive(pid) for pid in pids):
-        assert time.monotonic() < given_up, "the workers do not end"
-        time.sleep(0.05)
+    check_end(pids)
+    for pid in map(int, (path.name for path in folder.iterdir())):
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def test_a_worker_takes_along_what_it_has_started(tmp_path: Path) -> None:
+    """Also where it is only replaced, because an episode takes too long."""
+    with (
+        Processes(1, time_limit=0.5, retries=0) as one,
+        pytest.raises(EpisodeError, match=r"longer than 0.5 s"),
+    ):
+        list(one.run(Stuck(folder=tmp_path), [unit(1)]))
+    check_end(wait_for(tmp_path, 2))
+
+
+def test_workers_outlive_the_thread_that_asked_for_them() -> None:
+    """On Linux a process can be tied to the thread that started it."""
+    with Processes(1) as one:
+        system, seen = Walk(), list[int]()
+
+        def ask() -> None:
+            seen.append(len(numbers(list(one.run(system, [unit(3)])))))
+
+        for _ in range(2):
+            asking = threading.Thread(target=ask)
+            asking.start()
+            asking.join()
+        assert seen == [3, 3]
+        assert one.replaced == 0
+
+
+def test_the_system_is_never_built() -> None:
+    """The start limit ends it, and says how long was waited."""
+
+    class Endless(Walk):
+        def __setstate__(self, state: dict[str, Any]) -> None:
+            time.sleep(3600)
+
+    with (
+        Processes(2, start_limit=0.5) as pair,
+        pytest.raises(EpisodeError, match=r"no worker was ready after 0.5 s.*start_limit"),
+    ):
+        list(pair.run(Endless(), [unit(3)]))
+    assert pair._workers == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,29 +13,21 @@ import pytest
 
 import surepath
 from flaky import Faulty, Walk, content, hangs, kills_its_worker
-from surepath.errors import MissingExtraError
+from kills import QUIET_RAY, begun
+from places import TESTS
+from surepath.errors import InputError, MissingExtraError
 from surepath.run import fleet
 from surepath.run.ray import RayCluster
+from survivors import check_end, descendants, wait_for
 from workers import check_same, numbers, unit
-
-
-def begun() -> RayCluster:
-    """A cluster of this machine; on a busy one, Ray may give up before its own processes run."""
-    while True:
-        try:
-            return RayCluster(4, cpus=0.1)
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("RAY_AUTH_MODE", "disabled")
-        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for name, value in QUIET_RAY.items():
+            environment.setenv(name, value)
         with begun() as cluster:
             yield cluster
         assert not ray.is_initialized()
@@ -83,6 +76,50 @@ def test_more_ray_workers_than_there_is_room_for_do_not_block(cluster: RayCluste
     crowd = RayCluster(room + 2, cpus=0.6)
     assert sorted(numbers(list(crowd.run(Walk(), [unit(9)])))) == [(0, i) for i in range(9)]
     crowd.close()
+
+
+def test_more_workers_than_the_cluster_can_carry_are_refused(cluster: RayCluster) -> None:
+    with pytest.raises(InputError, match=r"100000 workers.*Ask for fewer"):
+        RayCluster(100_000)
+    assert cluster._ray.is_initialized()  # it belongs to the one who began it
+
+
+ASKING = f"""
+import sys
+sys.path.insert(0, {str(TESTS)!r})
+from pathlib import Path
+import cloudpickle, flaky, survivors
+from kills import QUIET_RAY, begun
+from workers import unit
+for module in (flaky, survivors):
+    cloudpickle.register_pickle_by_value(module)
+system = survivors.Stuck(folder=Path(sys.argv[1]))
+units = [unit(2, index=index) for index in range(4)]
+list(begun(address=sys.argv[2]).run(system, units))
+"""
+
+
+@pytest.mark.parametrize("whose", ["its own", "another's"])
+def test_ray_workers_end_with_the_one_who_asked(
+    whose: str, cluster: RayCluster, tmp_path: Path
+) -> None:
+    """And with them a cluster that it has started; one that was there goes on."""
+    script, folder = tmp_path / "script.py", tmp_path / "pids"
+    folder.mkdir()
+    script.write_text(ASKING)
+    address = cluster._ray.get_runtime_context().gcs_address
+    given = ["local"] if whose == "its own" else [address]
+    with subprocess.Popen([sys.executable, script, folder, *given]) as asking:
+        pids = wait_for(folder, 8)
+        started = descendants(asking.pid)
+        assert any("raylet" in command(pid) for pid in started) == (whose == "its own")
+        asking.kill()
+    check_end([*pids, *started])
+    assert sorted(numbers(list(cluster.run(Walk(), [unit(3)])))) == [(0, i) for i in range(3)]
+
+
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

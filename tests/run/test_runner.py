@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import re
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from hypothesis import strategies as st
 
 import surepath
 from clocks import Clock
-from flaky import Content, Faulty, Gauge, Walk, breaks, content
+from flaky import Faulty, Gauge, Walk, breaks, content
+from kills import Kills, check_as_if_never_killed, killed_and_resumed
 from places import ROOT
 from surepath.errors import EpisodeError, InputError, JournalError
 from surepath.journal.database import Journal
@@ -245,59 +245,6 @@ def test_a_failure_while_gathering_costs_only_its_part() -> None:
 # ---------------------------------------------------------------- killed and resumed
 
 
-def learn_slowly(path: Path, workers: int) -> None:
-    """One attempt, in a process of its own: episodes take a while and are recorded often."""
-    runner.FLUSH_SECONDS, executors.SLICE = 0.03, 0.01
-    surepath.learn(Walk(pause=0.001), journal=path, workers=workers or None)
-
-
-def recorded(path: Path) -> Content:
-    """What the journal holds; nothing where the run was killed before or while it began one."""
-    if not path.exists() or not path.stat().st_size:
-        return {}
-    try:
-        return content(path)
-    except JournalError as error:
-        assert "Nothing is recorded" in str(error)  # noqa: PT017  # other errors are none of ours
-        return {}
-
-
-def killed_and_resumed(path: Path, rng: random.Random, workers: int = 0) -> int:
-    """Start and kill the run some times, then let it end by itself; the number of kills.
-
-    The moments are drawn, and wherever a kill finds the run, the end has to be the same.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["surepath"])
-    known: Content = {}
-    kills = 0
-    while True:
-        process = context.Process(target=learn_slowly, args=(path, workers))
-        process.start()
-        process.join(rng.uniform(0.05, 0.5) + 2 * bool(workers) if kills < 6 else None)
-        process.kill()
-        process.join()
-        found = recorded(path)
-        assert {place: found[place] for place in known} == known
-        known = found
-        if process.exitcode == 0:
-            return kills
-        assert process.exitcode == -9
-        kills += 1
-
-
-def check_as_if_never_killed(path: Path, alone: Path, whole: surepath.Result) -> None:
-    assert content(path) == content(alone)
-    with Journal(path) as journal:
-        recorded = surepath.results.result.restored(journal.get("result"))
-    again = surepath.learn(Walk(), journal=path)
-    for result in (recorded, again):
-        assert result == whole
-        assert result.certificate.to_dict() == whole.certificate.to_dict()
-        assert result.record == whole.record
-    assert verify(path).certified
-
-
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, surepath.Result]:
     path = tmp_path_factory.mktemp("alone") / "a.db"
@@ -310,25 +257,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, surepath.Resu
 def test_killed_runs_end_as_if_they_never_had_been(
     alone: tuple[Path, surepath.Result], tmp_path: Path
 ) -> None:
-    kills = 0
+    kills = Kills()
     for run in count():
         path = tmp_path / f"{run}.db"
-        kills += killed_and_resumed(path, random.Random(run))
+        killed_and_resumed(path, random.Random(run), kills)
         check_as_if_never_killed(path, *alone)
-        if run >= 5 and kills >= 6:  # on a fast machine some runs end before they are killed
-            break
-
-
-@pytest.mark.slow
-def test_a_hundred_killed_runs_end_as_if_they_never_had_been(
-    alone: tuple[Path, surepath.Result], tmp_path: Path
-) -> None:
-    kills = 0
-    for run in count():
-        path = tmp_path / f"{run}.db"
-        kills += killed_and_resumed(path, random.Random(1000 + run), workers=2 * (run % 10 == 9))
-        check_as_if_never_killed(path, *alone)
-        if run >= 99 and kills >= 100:
+        if run >= 5 and kills.number >= 6:  # on a fast machine some runs end before they are killed
             break
 
 

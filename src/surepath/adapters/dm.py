@@ -44,7 +44,7 @@ class FromDmEnv(gymnasium.Env[Any, Any]):
         now = self.environment.step(action)
         # An end with discount 0 is final; any other only stops the clock.
         final = bool(now.last() and now.discount == 0)
-        return now.observation, float(now.reward), final, now.last() and not final, {}
+        return now.observation, cast(float, now.reward), final, now.last() and not final, {}
 
     def close(self) -> None:
         self.environment.close()

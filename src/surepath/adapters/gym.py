@@ -208,24 +208,43 @@ def _there(lengths: list[int], longest: int) -> NDArray[np.bool_]:
 def _rewards(paid: NDArray[np.bool_], plays: Sequence[Play]) -> FloatArray:
     rewards = np.zeros(paid.shape)
     values = list(chain.from_iterable(received for _, received in plays))
-    try:
-        numbers = np.array(values, dtype=np.float64)
-        fine = np.isfinite(numbers) if numbers.ndim == 1 else np.zeros(len(values), dtype=bool)
-    except (TypeError, ValueError):
-        numbers, fine = np.empty(0), np.array([_is_number(value) for value in values])
+    numbers, fine = _numbers(values)
     if not fine.all():
         index = int(np.argmin(fine))
         raise InputError(
             "rewards must be finite numbers",
             got=f"{values[index]!r} at step {np.nonzero(paid)[1][index]}",
-            remedy="Have the environment return one finite number for every step.",
+            remedy="Have the environment return one finite number for every step: a whole or "
+            "floating-point one, or a boolean, which counts as 0 or 1.",
         )
     rewards[paid] = numbers
     return rewards
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number)
+def _numbers(values: list[Any]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The rewards as doubles, and which of them are finite numbers.
+
+    NumPy would also read texts and decimals as numbers. They are looked at one by one only where
+    not all are plain numbers.
+    """
+    try:
+        together = np.array(values)
+    except ValueError:  # some are several numbers
+        together = np.empty(0, dtype=object)
+    if together.ndim != 1 or together.dtype.kind not in "biuf":
+        together = np.array([_double(value) for value in values])
+    numbers = together.astype(np.float64)
+    return numbers, np.isfinite(numbers)
+
+
+def _double(value: Any) -> float:
+    """The number as a double; what is no number, or too large, is none."""
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _identity(env: Any, moves: Mapping[int, Any]) -> dict[str, Any]:

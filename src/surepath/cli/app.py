@@ -1,7 +1,7 @@
 """The command line: all commands of `surepath`, and how they report errors.
 
 Exit codes: 0 certified (or done, where nothing is certified), 1 finished without a certificate,
-2 bad input.
+2 bad input, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from surepath.cli.benching import bench_command
 from surepath.cli.bounding import bound_command
 from surepath.cli.inspecting import export_command, problems_command, verify_command
 from surepath.cli.running import learn_command, resume_command, serve_command
+from surepath.cli.stopping import exit_code
 from surepath.errors import ExplainedError, SurepathError, visible
 
 P = ParamSpec("P")
@@ -46,6 +47,9 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             typer.echo("\n".join(lines), err=True)
         except SurepathError as error:
             typer.echo(f"error: {error}", err=True)
+        except KeyboardInterrupt as interrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(exit_code(interrupt)) from interrupt
         raise typer.Exit(2)
 
     return run

@@ -53,6 +53,9 @@ Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; de
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds an episode may take before it is run again.")
 ]
+StartLimit = Annotated[
+    float, typer.Option(help="Seconds in which the first worker has to be ready.")
+]
 MostRetries = Annotated[int, typer.Option(help="Attempts at an episode that fails.")]
 Save = Annotated[Path | None, typer.Option(help="Write the result to this file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the evidence into this file.")]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
+from typing import TextIO
 
-import typer
 from rich.console import Console
 
 from surepath.cli import tables
@@ -18,6 +20,23 @@ PIPED_WIDTH = 110
 """Columns of a table that is not shown on a terminal."""
 
 console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def own_output() -> TextIO:
+    """Standard output for what a command says itself; whatever else is printed goes to errors.
+
+    A system is somebody's code: it may print from Python or from C, in workers, which inherit both
+    streams, and when the process ends. That is why it is not undone: C keeps what it prints until
+    then.
+    """
+    sys.stdout.flush()
+    try:
+        descriptor = sys.stdout.fileno()
+    except io.UnsupportedOperation:  # no stream of this process: whoever calls has replaced it
+        return sys.stdout
+    kept = os.dup(descriptor)  # workers do not inherit this one
+    os.dup2(sys.stderr.fileno(), descriptor)
+    return open(kept, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
 
 
 def check_outputs(save: Path | None, plot: Path | None, journal: Path | None) -> None:
@@ -34,14 +53,22 @@ def check_outputs(save: Path | None, plot: Path | None, journal: Path | None) ->
 
 
 def show_result(
-    result: Result, system: System, save: Path | None, plot: Path | None, *, as_json: bool
+    result: Result,
+    system: System,
+    save: Path | None,
+    plot: Path | None,
+    out: TextIO,
+    *,
+    as_json: bool,
 ) -> None:
     """Print the result of a run, and write the files that were asked for."""
     if as_json:
-        typer.echo(result.to_json())
+        out.write(result.to_json() + "\n")
     else:
-        console.print(tables.result_table(result))
-        console.print(tables.verdict(result, system), highlight=False)
+        own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH)
+        own.print(tables.result_table(result))
+        own.print(tables.verdict(result, system), highlight=False)
+    out.flush()
     if save is not None:
         result.save(save)
     if plot is not None:

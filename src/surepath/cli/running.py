@@ -1,15 +1,16 @@
 """The commands that run episodes: learn, resume, serve.
 
 Their exit codes: 0 when the plan is certified, 1 when there is a plan without a certificate, 2 on
-bad input.
+bad input, 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +31,7 @@ from surepath.cli.options import (
     Save,
     ScheduleName,
     SeparationOption,
+    StartLimit,
     TimeLimit,
     Tolerance,
     Workers,
@@ -39,8 +41,9 @@ from surepath.cli.options import (
     separation_of,
     tolerance_of,
 )
-from surepath.cli.output import check_outputs, show_result
+from surepath.cli.output import check_outputs, own_output, show_result
 from surepath.cli.serve import serve
+from surepath.cli.stopping import finished, how_to_go_on, stoppable
 from surepath.features import NAMES
 from surepath.journal.database import Journal
 from surepath.journal.identity import call_of
@@ -48,6 +51,7 @@ from surepath.prepare.call import Call
 from surepath.prepare.systems import system_again, system_named
 from surepath.results.result import Result
 from surepath.run.choose_executor import executor_of
+from surepath.run.fleet import START_LIMIT
 
 
 def learn_command(
@@ -81,6 +85,7 @@ def learn_command(
     journal: JournalFile = None,
     workers: Workers = None,
     time_limit: TimeLimit = None,
+    start_limit: StartLimit = START_LIMIT,
     retries: MostRetries = 4,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = Call.seed,
     save: Save = None,
@@ -89,33 +94,41 @@ def learn_command(
 ) -> None:
     """Learn a system's best action sequence and show the evidence.
 
-    Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input.
+    Exit code: 0 when the plan is certified, 1 when there is a plan without a proof, 2 on bad input,
+    130 after Ctrl-C, which shows the best plan so far.
     """
+    out = own_output()
     check_outputs(save, plot, journal)
     system = system_named(env, parameters_of(param), horizon)
-    with executor_of(workers, time_limit, retries) as executor:
-        result = learn(
-            system,
-            horizon,
-            features=features,
-            future=None if future is None else future_of(future),
-            schedule=schedule_of(schedule, ridge, threshold, feature_samples, reward_samples),
-            guarantee=guarantee,
-            delta=delta,
-            gap=gap,
-            tolerance=None if tolerance is None else tolerance_of(tolerance),
-            separation=separation_of(separation),
-            predict=predict,
-            norm=norm,
-            reward_range=reward_range,
-            budget=budget,
-            journal=journal,
-            workers=executor,
-            seed=seed,
-            progress=not as_json,
-        )
-    show_result(result, system, save, plot, as_json=as_json)
-    raise _exit(result)
+    how: dict[str, Any] = {
+        "features": features,
+        "future": None if future is None else future_of(future),
+        "schedule": schedule_of(schedule, ridge, threshold, feature_samples, reward_samples),
+        "guarantee": guarantee,
+        "delta": delta,
+        "gap": gap,
+        "tolerance": None if tolerance is None else tolerance_of(tolerance),
+        "separation": separation_of(separation),
+        "predict": predict,
+        "norm": norm,
+        "reward_range": reward_range,
+        "seed": seed,
+    }
+
+    def run() -> Result:
+        with executor_of(workers, time_limit, retries, start_limit) as executor, stoppable():
+            return learn(
+                system,
+                horizon,
+                budget=budget,
+                journal=journal,
+                workers=executor,
+                progress=not as_json,
+                **how,
+            )
+
+    show = partial(show_result, system=system, save=save, plot=plot, out=out, as_json=as_json)
+    raise finished(run, show, how_to_go_on(journal, env))
 
 
 def resume_command(
@@ -129,6 +142,7 @@ def resume_command(
     budget: Budget = None,
     workers: Workers = None,
     time_limit: TimeLimit = None,
+    start_limit: StartLimit = START_LIMIT,
     retries: MostRetries = 4,
     save: Save = None,
     plot: Plot = None,
@@ -139,21 +153,25 @@ def resume_command(
     A system of your own, module:factory, is only imported if you name it here too. Exit codes as of
     learn.
     """
+    out = own_output()
     check_outputs(save, plot, file)
     with Journal(file) as journal:
         called = call_of(journal.configuration)
     again = system_again(called.pop("system"), called["horizon"], system)
-    with executor_of(workers, time_limit, retries) as executor:
-        result = learn(
-            again,
-            budget=budget,
-            journal=file,
-            workers=executor,
-            progress=not as_json,
-            **called,
-        )
-    show_result(result, again, save, plot, as_json=as_json)
-    raise _exit(result)
+
+    def run() -> Result:
+        with executor_of(workers, time_limit, retries, start_limit) as executor, stoppable():
+            return learn(
+                again,
+                budget=budget,
+                journal=file,
+                workers=executor,
+                progress=not as_json,
+                **called,
+            )
+
+    show = partial(show_result, system=again, save=save, plot=plot, out=out, as_json=as_json)
+    raise finished(run, show, how_to_go_on(file, system))
 
 
 def serve_command(
@@ -175,6 +193,8 @@ def serve_command(
 
     Exit codes as of learn. The lines are described in docs/running.md.
     """
+    out = own_output()
+    how = "the same command goes on where it was" if journal else how_to_go_on(None, None)
     with AskTell(
         horizon,
         actions,
@@ -188,10 +208,11 @@ def serve_command(
     ) as loop:
         # Bytes that are no UTF-8 come through as what no text holds, and are answered as an error.
         lines = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
-        result = serve(loop, lines, sys.stdout)
+
+        def run() -> Result:
+            with stoppable():
+                return serve(loop, lines, out)
+
+        ended = finished(run, lambda _: None, how)
         lines.detach()
-    raise _exit(result)
-
-
-def _exit(result: Result) -> typer.Exit:
-    return typer.Exit(0 if result.certified else 1)
+    raise ended

@@ -41,8 +41,21 @@ def serve(loop: AskTell, lines: TextIO, out: TextIO) -> Result:
     """Ask and read answers until nothing is left to ask, or until the lines end.
 
     A line that cannot be used is answered with an error, and may be told again. The result is
-    written last, and returned.
+    written last, also on Ctrl-C, and returned.
     """
+    stopped: KeyboardInterrupt | None = None
+    try:
+        _converse(loop, lines, out)
+    except KeyboardInterrupt as interrupt:
+        stopped = interrupt
+    result = loop.result()
+    _write(out, {"result": json.loads(result.to_json())})
+    if stopped is not None:
+        raise stopped
+    return result
+
+
+def _converse(loop: AskTell, lines: TextIO, out: TextIO) -> None:
     while requests := loop.ask():
         asked = [{"actions": list(each.actions), "count": each.count} for each in requests]
         _write(out, {"ask": asked})
@@ -55,9 +68,6 @@ def serve(loop: AskTell, lines: TextIO, out: TextIO) -> Result:
                 _write(out, {"error": str(error)})
         else:
             break
-    result = loop.result()
-    _write(out, {"result": json.loads(result.to_json())})
-    return result
 
 
 def _write(out: TextIO, message: dict[str, Any]) -> None:

@@ -19,7 +19,15 @@ from surepath.inference.threads import one_thread
 from surepath.readings.embedding import Embedding
 from surepath.results.certificate import Level
 from surepath.results.usage import Usage, shorten
-from surepath.system import Actions, Episodes, Readings, Request, RewardMoments, steps_of
+from surepath.system import (
+    Actions,
+    Episodes,
+    FloatArray,
+    Readings,
+    Request,
+    RewardMoments,
+    steps_of,
+)
 from surepath.validate import finite_observations, whole
 
 ULPS = 4
@@ -82,8 +90,7 @@ class Asking(ABC):
                 remedy="Answer all that ask() returned, in the same order.",
             )
         # All are read before any is used: a bad answer is refused and nothing is lost.
-        rounded = (rounded_into(each, self.reward_range) for each in readings)
-        return [self._read(*pair) for pair in zip(self._pending, rounded, strict=True)]
+        return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
 
     def status(self) -> dict[str, str]:
         """How far it is, for people who watch: short texts by name."""
@@ -103,10 +110,6 @@ class Asking(ABC):
                 "readings must come from the actions and the count that were asked for",
                 got=f"{answer.count} episodes of {answer.actions}",
                 remedy=f"Run {request.actions} exactly {request.count} times.",
-            )
-        if isinstance(answer, Episodes):
-            finite_observations(
-                answer.observations, lambda at: f"at step {at[1]} of {answer.actions}", axes=2
             )
         try:
             digests = self.embedding.read(answer, request.observations)
@@ -136,19 +139,37 @@ class Asking(ABC):
         return answer.reward(step)
 
 
-def rounded_into(readings: Readings, reward_range: tuple[float, float]) -> Readings:
-    """The readings, with rewards that rounding put just outside of their range at its end.
+def sound(readings: Readings, reward_range: tuple[float, float]) -> Readings:
+    """The readings as they may be recorded and used; an error names the first that cannot be.
+
+    This is where episodes come in: whoever tells a learner has made them sound before.
+    """
+    if not isinstance(readings, Episodes):  # drawn by a problem of our own
+        return readings
+    low, high = reward_range
+    rewards = _rounded_into(readings.rewards, low, high)
+    good = (rewards >= low) & (rewards <= high) & np.isfinite(rewards)
+    if not good.all():
+        episode, step = (int(i) for i in np.argwhere(~good)[0])
+        got = f"{rewards[episode, step]:g} at step {step} of {readings.actions}"
+        raise bad_reward(reward_range, got)
+    finite_observations(
+        readings.observations, lambda at: f"at step {at[1]} of {readings.actions}", axes=2
+    )
+    return readings if rewards is readings.rewards else replace(readings, rewards=rewards)
+
+
+def _rounded_into(rewards: FloatArray, low: float, high: float) -> FloatArray:
+    """Rewards that rounding put just outside of their range are at its end.
 
     A sum of rewards may miss its bound by a few units in the last place; that is no other reward.
     """
-    if not isinstance(readings, Episodes) or readings.rewards.dtype.kind != "f":
-        return readings
-    low, high = reward_range
+    if rewards.dtype.kind != "f":
+        return rewards
     slack = ULPS * float(np.spacing(max(abs(low), abs(high))))  # not a number where there is no end
-    rewards = readings.rewards
     inside = np.where((rewards > high) & (rewards <= high + slack), high, rewards)
     inside = np.where((inside < low) & (inside >= low - slack), low, inside)
-    return readings if (inside == rewards).all() else replace(readings, rewards=inside)
+    return rewards if (inside == rewards).all() else inside
 
 
 def bad_reward(reward_range: tuple[float, float], got: str) -> InputError:

@@ -112,7 +112,7 @@ class FixedRun:
     def _out_of_budget(self) -> str:
         learner = self.learner
         return (
-            f"the budget ended after {learner.usage.episodes} episodes; the next batch takes "
+            f"the run stopped after {learner.usage.episodes} episodes; the next batch takes "
             f"{sum(request.count for request in learner.ask())}. The first "
             f"{len(learner.incumbent)} actions are the best known so far, the rest are placeholders"
         )

@@ -131,12 +131,12 @@ def _rounded_up(loss: float) -> float:
 
 def _reason(judged: Judgement, terms: Terms, episodes: int, audit: Audit | None) -> str:
     if not judged.complete or (not judged.challengers and terms.shape.n_actions > 1):
-        return f"the budget ended after {episodes} episodes, before there was a whole plan"
+        return f"the run stopped after {episodes} episodes, before there was a whole plan"
     if not judged.settled:
-        return f"the budget ended after {episodes} episodes: {_open(judged)}"
+        return f"the run stopped after {episodes} episodes: {_open(judged)}"
     if judged.predicted and audit is None:
         return (
-            f"the budget ended after {episodes} episodes: {len(judged.predicted)} states are only "
+            f"the run stopped after {episodes} episodes: {len(judged.predicted)} states are only "
             "predicted, and no sample of them was tried yet"
         )
     ties = sum(challenger.loss >= 0 for challenger in judged.challengers)

@@ -9,15 +9,19 @@ from collections.abc import Callable, Mapping
 
 from surepath.errors import InputError
 from surepath.run.executors import Executor, Serial
+from surepath.run.fleet import START_LIMIT
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
 
 BY_NAME: Mapping[str, Callable[..., Executor]] = {"ray": RayCluster}
-"""Executors that have a name; each takes the keywords time_limit and retries."""
+"""Executors that have a name; each takes the keywords time_limit, start_limit and retries."""
 
 
 def executor_of(
-    workers: int | str | Executor | None, time_limit: float | None = None, retries: int = 4
+    workers: int | str | Executor | None,
+    time_limit: float | None = None,
+    retries: int = 4,
+    start_limit: float = START_LIMIT,
 ) -> Executor:
     """The executor that `workers` stands for.
 
@@ -25,8 +29,9 @@ def executor_of(
     which is returned as it is; or None for this process alone.
     time_limit: seconds that an episode may take before its worker is replaced and it is run again.
     retries: how often an episode that fails is run again.
+    start_limit: seconds in which one of the workers has to be ready.
 
-    Time limit and retries are for an executor that is made here; whoever calls this closes it. One
+    Limits and retries are for an executor that is made here; whoever calls this closes it. One
     that was given has its own, and is closed by the one who made it.
     """
     if workers is None:
@@ -34,10 +39,10 @@ def executor_of(
             raise _cannot_be_stopped(time_limit)
         return Serial(retries)
     if isinstance(workers, str) and workers in BY_NAME:
-        return BY_NAME[workers](time_limit=time_limit, retries=retries)
+        return BY_NAME[workers](time_limit=time_limit, start_limit=start_limit, retries=retries)
     number = _number(workers)
     if number is not None:
-        return Processes(number, time_limit=time_limit, retries=retries)
+        return Processes(number, time_limit=time_limit, start_limit=start_limit, retries=retries)
     if isinstance(workers, Executor):
         return workers
     names = ", ".join(f'"{name}"' for name in BY_NAME)

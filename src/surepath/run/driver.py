@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from surepath.learners.base import Asking
+from surepath.run.interrupts import interruptible, uninterrupted
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
 
@@ -27,22 +28,31 @@ def drive(
     """Run the learner on the runner's system until it asks for nothing more.
 
     budget: most episodes to spend. steps: most steps to spend. Returns False when the next batch
-    would cost more than one of them allows; that batch is not run.
+    would cost more than one of them allows; that batch is not run. InterruptedRun on Ctrl-C, when
+    the learner has taken in all that it was told, or a second time.
     """
     summary = summarises(runner.system, learner.embedding.statistics)
     batch = 0
-    while requests := learner.ask():
+    while requests := _next(learner):
         cost = sum(request.count for request in requests)
         if budget is not None and learner.usage.episodes + cost > budget:
             return False
         if steps is not None and learner.usage.steps + _steps(learner, requests) > steps:
             return False
-        learner.tell(runner.run(batch, requests, summary=summary))
-        learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
-        batch += 1
-        if watch is not None:
-            watch(learner)
+        with interruptible():
+            readings = runner.run(batch, requests, summary=summary)
+        with uninterrupted():
+            learner.tell(readings)
+            learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
+            batch += 1
+            if watch is not None:
+                watch(learner)
     return True
+
+
+def _next(learner: Asking) -> Sequence[Request]:
+    with uninterrupted():  # the first requests may be worked out when they are asked for
+        return learner.ask()
 
 
 def _steps(learner: Asking, requests: Sequence[Request]) -> int:

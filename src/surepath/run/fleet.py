@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -27,6 +28,12 @@ from surepath.validate import between, whole
 
 LARGEST_UNIT = 64
 """Most single episodes that are handed to a worker at a time."""
+
+MOST_PER_CORE = 32
+"""Workers for each core: systems that mostly wait can share one, but each takes its memory."""
+
+START_LIMIT = 600.0
+"""Seconds in which a worker is ready, where nothing else is said: large imports take a minute."""
 
 
 class WorkerDiedError(Exception):
@@ -99,20 +106,24 @@ class Fleet(ABC):
         self,
         workers: int,
         *,
+        cores: int | None = None,
         time_limit: float | None = None,
+        start_limit: float = START_LIMIT,
         retries: int = 4,
         pause: float = 0.05,
     ) -> None:
-        self.size = whole("workers", workers, least=1)
+        self.size = _sane(workers, cores or os.cpu_count() or 1)
         if time_limit is not None:
             between("time_limit", time_limit, 0, math.inf)
         self.time_limit = time_limit  # seconds an episode may take
+        # Seconds in which one worker has to be ready; the others may come later.
+        self.start_limit = between("start_limit", start_limit, 0, math.inf, closed=(False, True))
         self.retries = Retries(retries, pause)
         self.replaced = 0
         self._system: System | None = None
         self._payload = b""
         self._workers: list[Worker] = []
-        self._starting: set[Worker] = set()  # those that build their system
+        self._starting: dict[Worker, float] = {}  # those that build their system, and since when
         self._stillborn = 0  # how many in a row have died of that
 
     @abstractmethod
@@ -151,6 +162,7 @@ class Fleet(ABC):
                     yield report
                     for failure in report.failed:
                         queue.postpone(*self.retries.again(failure))
+                self._check_start()
         finally:
             # When the run is cut short, nobody waits for what is still under way.
             for worker in busy:
@@ -170,12 +182,12 @@ class Fleet(ABC):
     def _new(self) -> Worker:
         """Start a worker; it gets no unit before it was welcomed."""
         worker = self._start(self._payload)
-        self._starting.add(worker)
+        self._starting[worker] = time.monotonic()
         return worker
 
     def _welcome(self, worker: Worker) -> None:
         """Hear whether a new worker has built its system, and start another where it has not."""
-        self._starting.remove(worker)
+        del self._starting[worker]
         try:
             worker.receive()
         except WorkerDiedError as death:
@@ -193,6 +205,26 @@ class Fleet(ABC):
             self._replace(worker)
         else:
             self._stillborn = 0
+
+    def _start_deadline(self) -> float:
+        """When one worker has to be ready; while others are, nobody waits for one that is not."""
+        if len(self._starting) < len(self._workers):
+            return math.inf
+        return max(self._starting.values()) + self.start_limit
+
+    def _check_start(self) -> None:
+        """End the run when nobody got ready in time: the next ones would hang as well."""
+        if time.monotonic() < self._start_deadline():
+            return
+        waiting = len(self._starting)
+        self._dismiss()
+        raise EpisodeError(
+            f"no worker was ready after {self.start_limit:g} s",
+            got=f"{waiting} that were still starting or building the system",
+            remedy="What was recorded before is kept. See whether the system can be built without "
+            "workers, and whether a cluster has room for them; if they need longer, raise "
+            "start_limit (--start-limit on the command line).",
+        )
 
     def _hand_out(self, queue: _Queue, busy: dict[Worker, _Assignment]) -> None:
         """Give units to the workers that have none."""
@@ -216,9 +248,10 @@ class Fleet(ABC):
     def _patience(self, queue: _Queue, busy: dict[Worker, _Assignment]) -> float:
         """Seconds until something has to be done even if no worker answers."""
         moments = [given.deadline for given in busy.values()]
+        moments.append(self._start_deadline())
         if queue.later and len(busy) + len(self._starting) < len(self._workers):
             moments.append(queue.later[0][0])
-        return max(0.0, min(moments, default=math.inf) - time.monotonic())
+        return max(0.0, min(moments) - time.monotonic())
 
     def _hear(
         self, answering: Sequence[Worker], queue: _Queue, busy: dict[Worker, _Assignment]
@@ -263,6 +296,18 @@ class Fleet(ABC):
         worker.stop()
         self.replaced += 1
         self._workers[self._workers.index(worker)] = self._new()
+
+
+def _sane(workers: int, cores: int) -> int:
+    """The number of workers, if so many cores can run them."""
+    if whole("workers", workers, least=1) > MOST_PER_CORE * cores:
+        raise InputError(
+            f"workers may be {MOST_PER_CORE * cores} here, {MOST_PER_CORE} for each core",
+            got=f"{workers} workers, {cores} cores",
+            remedy="Ask for fewer: about one for each core, more where episodes mostly wait; or "
+            'spread them over several machines with "ray".',
+        )
+    return workers
 
 
 def packed(system: System) -> bytes:

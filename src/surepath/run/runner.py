@@ -13,11 +13,10 @@ import numpy as np
 from surepath.errors import JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Fault, Row
-from surepath.learners.base import bad_reward, rounded_into
+from surepath.learners.base import sound
 from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, joined, unit_of
-from surepath.system import Episodes, Readings, Request, Summarising, System
-from surepath.validate import finite_observations
+from surepath.system import Readings, Request, Summarising, System
 
 FLUSH_SECONDS = 0.5
 """Finished episodes wait at most so long until they are written to the journal."""
@@ -49,7 +48,7 @@ class Runner:
         self.retries = 0 if journal is None else journal.count()[1]  # attempts that failed
         self._executor = executor or Serial()
         self._journal = journal
-        self._reward_range = reward_range
+        self._reward_range = reward_range or (-np.inf, np.inf)
 
     @property
     def replaced(self) -> int:
@@ -65,7 +64,7 @@ class Runner:
         for row in self._journal.batch(batch) if self._journal else ():
             if not _fits(row, requests, found):
                 raise _other_run(row)
-            found[row.request].append((row.first, row.readings))
+            found[row.request].append((row.first, sound(row.readings, self._reward_range)))
         missing = [
             unit
             for index, request in enumerate(requests)
@@ -77,10 +76,7 @@ class Runner:
         with _Recorder(self._journal) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
                 for unit, read in report.done:
-                    readings = read
-                    if self._reward_range is not None:
-                        readings = rounded_into(read, self._reward_range)
-                    self._check(readings)
+                    readings = sound(read, self._reward_range)
                     found[unit.index].append((unit.first, readings))
                     recorder.keep(unit, readings)
                 self.retries += len(report.failed)
@@ -88,23 +84,6 @@ class Runner:
                 report.raise_refusal()
         pairs = zip(requests, found, strict=True)
         return [joined(request.actions, parts) for request, parts in pairs]
-
-    def _check(self, readings: Readings) -> None:
-        """Refuse rewards and observations that cannot be, before they are recorded."""
-        if not isinstance(readings, Episodes):
-            return
-        low, high = self._reward_range or (-np.inf, np.inf)
-        rewards = readings.rewards
-        good = (rewards >= low) & (rewards <= high) & np.isfinite(rewards)
-        if not good.all():
-            episode, step = (int(i) for i in np.argwhere(~good)[0])
-            got = f"{rewards[episode, step]:g} at step {step} of {readings.actions}"
-            raise bad_reward((low, high), got)
-        finite_observations(
-            readings.observations,
-            lambda place: f"at step {place[1]} of {readings.actions}",
-            axes=2,
-        )
 
 
 def _fits(
