@@ -16,11 +16,10 @@ import numpy as np
 
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Row
+from surepath.journal.rows import Origin, Row, joined
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
-from surepath.run.work import joined
 from surepath.system import Actions, Episodes, Readings, Request
 
 
@@ -117,7 +116,8 @@ class AskTell:
         """The readings of every request of the last `ask`, in its order."""
         if self._journal is not None:
             self._learner.check(readings)
-            self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(readings)])
+            pairs = enumerate(readings)
+            self._journal.add([Row(self._batch, i, 0, each, Origin.GIVEN) for i, each in pairs])
         self._learner.tell(readings)
         self._batch += 1
 

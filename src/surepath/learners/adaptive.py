@@ -39,6 +39,7 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
+from surepath.results.usage import tried_by_level
 from surepath.system import Actions, Episodes, FloatArray, Request, RewardMoments, steps_of
 
 
@@ -78,8 +79,7 @@ class Adaptive(Asking):
 
     def _advance(self, answers: list[Answer] | None) -> None:
         for request, answer in zip(self._asked, answers or (), strict=True):
-            self._absorb(request.actions, answer.observations, answer.rewards)
-            self.drift.add(self.root, request.actions, answer.observations, answer.rewards)
+            self._take_in(request.actions, answer.observations, answer.rewards)
             if isinstance(answer.raw, Episodes):
                 self.dependence.add(answer.raw)
         growth = self.growth
@@ -95,19 +95,11 @@ class Adaptive(Asking):
             assert self.judgement is not None  # nothing is wanted once everything was judged
             self.plan = levels(self.judgement)
 
-    def _absorb(
+    def _take_in(
         self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
     ) -> None:
-        node = self.root
-        node.absorb(digests[0])
-        for level, action in enumerate(actions):
-            node = node.child(action)
-            node.rewards.add(rewards[level])
-            if not node.seen:
-                node.seen = True
-                self.usage.nodes += 1
-            if level + 1 < self.horizon:
-                node.absorb(digests[level + 1])
+        self.usage.nodes += self.root.take_in(actions, digests, rewards)
+        self.drift.add(self.root, actions, digests, rewards)
 
     def _grow(self, growth: Growth) -> None:
         """Go on with the grown features, as if they had been there from the beginning."""
@@ -118,8 +110,7 @@ class Adaptive(Asking):
         self.root, self.usage.nodes = Node(), 0
         self.drift = Drift(self.terms.reward_range)
         for told in growth.retold(embedding):
-            self._absorb(*told)
-            self.drift.add(self.root, *told)
+            self._take_in(*told)
 
     def _parts(self, count: int) -> list[int]:
         whole, rest = divmod(count, self._largest_batch)
@@ -191,13 +182,7 @@ class Adaptive(Asking):
         self.judgement = judged
         self.incumbent = judged.plan.actions
         self.value = judged.value
-        for level, layer in enumerate(judged.machine.layers):
-            expanded = int(layer.expanded.sum())
-            self.usage.expansions[level] = expanded
-            # Ends of edges that needed no expansion of their own.
-            if level:
-                ends = judged.machine.layers[level - 1].target
-                self.usage.covered[level] = int((ends >= 0).sum()) - expanded
+        self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
     def _explore(self, judged: Judgement) -> list[tuple[Actions, int]]:
         """Expand where the best path ends, and a few states that promise as much."""
