@@ -59,8 +59,8 @@ def upgrade(database: sqlite3.Connection, configuration: Mapping[str, Any]) -> N
     for table in ("meta", "readings", "faults"):
         database.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
     create(database)
-    for key, value in database.execute("SELECT key, value FROM old_meta").fetchall():
-        set_entry(database, key, value)
+    # A result is not kept: it says less than this version's, and whoever opens a file to write ends
+    # with another.
     set_entry(database, "configuration", json_text(configuration))
     told = "elsewhere" in configuration["system"]  # to `AskTell`
     old = f"SELECT {COLUMNS[1]} FROM old_readings ORDER BY batch, request, first"

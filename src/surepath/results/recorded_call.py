@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surepath.errors import InputError
@@ -59,15 +59,21 @@ def _of_the_system(terms: Terms, call: Mapping[str, Any]) -> dict[str, tuple[Any
     declared = call.get("declared")
     if declared is None:  # a built-in problem, or a journal from before this was written down
         return {}
-    low, high = declared["rewards"]
-    rewards = (-math.inf if low is None else low, math.inf if high is None else high)
+    rewards = _range(declared["rewards"])
     follow: dict[str, tuple[Any, Any]] = {
         "n_actions": (terms.shape.n_actions, declared["n_actions"]),
-        "reward_range": (terms.reward_range, rewards),
+        "rewards": (terms.reward_range, rewards),
     }
+    if not declared["problem"]:  # which has a range of its own
+        follow["reward_range"] = (terms.reward_range, _range(call["reward_range"]))
     if not math.isfinite(rewards[1] - rewards[0]):
         follow["reward_noise"] = (terms.reward_noise, declared["reward_noise"])
     return follow
+
+
+def _range(ends: Sequence[float | None]) -> tuple[float, float]:
+    low, high = ends
+    return (-math.inf if low is None else low, math.inf if high is None else high)
 
 
 def _share(percent: str) -> float:

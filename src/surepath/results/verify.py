@@ -36,6 +36,7 @@ from surepath.validate import between, without_infinities
 POOLED = "the readings themselves: a result holds what they come down to, and no episodes"
 SINGLE = "what single episodes and their order said: doubts and warnings"
 CHOSEN = "what was chosen on the way: notes, rounds, the pilot, the sample of the audit"
+PLAN = "the plan: too little was read to decide one"
 TERMS = "the terms: the file does not say what the run was called with"
 
 
@@ -87,7 +88,7 @@ def verify(path: str | Path) -> Verification:
         episodes = said_by_episodes(journal, result.certificate.terms)
         found = _verified(result, path, said, call=call, episodes=episodes)
     call = without_infinities(call)
-    other = data_differences("call", result.call, call) if result.call is not None else ()
+    other = data_differences("call", result.call, call) if journal.schema > 1 else ()
     return found.and_also(other, tuple(each for each in found.taken if each != POOLED))
 
 
@@ -149,7 +150,13 @@ def _verified(
         *_cost(root, judged, result),
         *_plan_and_value(judged, terms, result),
     )
-    known = {POOLED: False, SINGLE: episodes is not None, CHOSEN: False, TERMS: call is not None}
+    known = {
+        POOLED: False,
+        SINGLE: episodes is not None,
+        CHOSEN: False,
+        PLAN: judged.complete,
+        TERMS: call is not None,
+    }
     taken = tuple(what for what, derived_again in known.items() if not derived_again)
     return Verification(not differences, differences, derived, taken)
 
@@ -164,8 +171,10 @@ def _plan_and_value(judged: Judgement, terms: Terms, result: Result) -> tuple[st
     """Where plan, value or interval are not what the readings show."""
     found: list[str] = []
     plan = judged.plan.actions
-    if plan != result.actions[: len(plan)]:
-        found.append(f"the readings make {plan} the plan")
+    rest = (0,) * (terms.shape.horizon - len(plan))
+    decided = plan + rest if judged.complete else result.actions[: terms.shape.horizon]
+    if decided != result.actions or len(decided) != terms.shape.horizon:
+        found.append(f"the readings make {plan + rest} the plan")
     same = judged.value == result.value or (math.isnan(judged.value) and math.isnan(result.value))
     if not same:
         found.append(f"the file says value {result.value}, its readings show {judged.value}")
