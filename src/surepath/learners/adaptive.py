@@ -15,7 +15,7 @@ All that is open is asked for at once, so that many can work on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.paths import Challenger, reach
 from surepath.inference.states import Automaton
 from surepath.inference.terms import Terms
+from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
 from surepath.learners.audit import Auditor
@@ -40,7 +41,15 @@ from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
 from surepath.results.usage import tried_by_level
-from surepath.system import Actions, Episodes, FloatArray, Request, RewardMoments, steps_of
+from surepath.system import (
+    Actions,
+    Episodes,
+    FloatArray,
+    Readings,
+    Request,
+    RewardMoments,
+    steps_of,
+)
 
 
 class Adaptive(Asking):
@@ -77,14 +86,50 @@ class Adaptive(Asking):
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
 
-    def _advance(self, answers: list[Answer] | None) -> None:
-        for request, answer in zip(self._asked, answers or (), strict=True):
+    def decided(self) -> dict[str, Any]:
+        return {
+            "asked": [[list(request.actions), request.count] for request in self._asked],
+            "choices": self._choices.bit_generator.state,
+            "future": self.terms.shape.future,
+            "grown": list(self.grown),
+            "incumbent": list(self.incumbent),
+            "look_on": self._look_on,
+            "audit": self.auditor.decided(),
+            "rounds": self.usage.rounds,
+            "expansions": self.usage.expansions,
+            "covered": self.usage.covered,
+        }
+
+    @one_thread()
+    def catch_up(self, told: Iterable[Sequence[Readings]], decided: Mapping[str, Any]) -> None:
+        """Be told many batches, and be where `decided` says after them, without judging each."""
+        for readings in told:
+            self._asked = self._pending = tuple(
+                self._request(each.actions, each.count) for each in readings
+            )
+            self._take_all(self.take(readings))
+        self._choices.bit_generator.state = decided["choices"]
+        self.terms = replace(self.terms, shape=replace(self.terms.shape, future=decided["future"]))
+        self.grown, self._look_on = tuple(decided["grown"]), decided["look_on"]
+        self.incumbent = tuple(decided["incumbent"])
+        self.auditor.catch_up(decided["audit"])
+        self.usage.rounds = decided["rounds"]
+        self.usage.expansions, self.usage.covered = decided["expansions"], decided["covered"]
+        self._asked = self._pending = tuple(
+            self._request(tuple(actions), count) for actions, count in decided["asked"]
+        )
+
+    def _take_all(self, answers: Sequence[Answer]) -> None:
+        for request, answer in zip(self._asked, answers, strict=True):
             self._take_in(request.actions, answer.observations, answer.rewards)
             if isinstance(answer.raw, Episodes):
                 self.dependence.add(answer.raw)
         growth = self.growth
-        if growth and growth.look(self.root, answers or (), self.usage.episodes):
+        if growth and growth.look(self.root, answers, self.usage.episodes):
             self._grow(growth)
+
+    def _advance(self, answers: list[Answer] | None) -> None:
+        self._take_all(answers or ())
         wanted = self._wanted()
         self._asked = self._pending = tuple(
             self._request(actions, part)

@@ -20,11 +20,13 @@ from surepath.features import NAMES
 from surepath.journal.database import Journal
 from surepath.journal.identity import ATTRIBUTES, ENGINE, call_of
 from surepath.journal.rows import Origin
+from surepath.learners.base import Asking
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
 from surepath.prepare.systems import system_again
 from surepath.results.data_differences import data_differences
 from surepath.results.result import Result, restored
+from surepath.run.checkpoints import CHECKPOINT, checkpoint_of
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.run.work import Unit, UnitReport
@@ -48,7 +50,7 @@ def replay(journal: Journal) -> Replay:
     try:
         if why := _impossible(configured):
             return Replay(impossible=why)
-        found = _replayed(journal, configured, recorded.usage.episodes)
+        found, checkpoint = _replayed(journal, configured, recorded.usage.episodes)
     except (JournalError, *UNUSABLE) as error:
         said = str(error) if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
         return Replay((f"the recorded run is not one that its call leads to: {said}",))
@@ -56,7 +58,8 @@ def replay(journal: Journal) -> Replay:
     extra = episodes - found.episodes
     unasked = (f"{extra} of the {episodes} recorded episodes were not asked for",) if extra else ()
     mine, theirs = ({**each.saved(), "call": None} for each in (recorded, found))
-    return Replay((*unasked, *data_differences("", mine, theirs)))
+    kept = () if checkpoint is None else data_differences(CHECKPOINT, *checkpoint)
+    return Replay((*unasked, *data_differences("", mine, theirs), *kept))
 
 
 def _impossible(configured: Mapping[str, Any]) -> str:
@@ -77,8 +80,10 @@ def _impossible(configured: Mapping[str, Any]) -> str:
     return ""
 
 
-def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) -> Result:
-    """What the run ends with when it may spend so many episodes."""
+def _replayed(
+    journal: Journal, configured: Mapping[str, Any], episodes: int
+) -> tuple[Result, tuple[Any, Any] | None]:
+    """What the run ends with when it may spend so many episodes; its checkpoint, read and made."""
     called = call_of(configured)
     identity, declared = called.pop("system"), configured.get("declared")
     if declared is None:
@@ -95,8 +100,15 @@ def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) ->
         origin=(lambda _: Origin.GIVEN) if told else Origin.of,
     )
     run = start(Call.of(system, **called), lambda: runner)
-    drive(run.learner, runner, budget=episodes)
-    return run.result()
+    kept = journal.get(CHECKPOINT)
+    made = [checkpoint_of(run.learner, 0)]
+
+    def watch(learner: Asking) -> None:
+        if kept is not None and made[-1] is not None and made[-1]["batch"] < kept["batch"]:
+            made.append(checkpoint_of(learner, len(made)))
+
+    drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
+    return run.result(), None if kept is None else (kept, made[-1])
 
 
 class _Nobody:

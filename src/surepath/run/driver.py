@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from surepath.learners.base import Asking
+from surepath.run.checkpoints import caught_up, keep_checkpoint
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
 
@@ -23,21 +25,28 @@ def drive(
     budget: int | None = None,
     steps: int | None = None,
     watch: Watcher | None = None,
+    checkpoints: bool = True,
 ) -> bool:
     """Run the learner on the runner's system until it asks for nothing more.
 
     budget: most episodes to spend. steps: most steps to spend. Returns False when the next batch
-    would cost more than one of them allows; that batch is not run.
+    would cost more than one of them allows; that batch is not run. checkpoints: whether to go on
+    where the journal's last one was made, without deciding once more what was decided before it,
+    and to make others.
     """
     summary = summarises(runner.system, learner.embedding.statistics)
-    batch = 0
+    within = (budget or math.inf, steps or math.inf)
+    batch = caught_up(learner, runner.journal, within) if checkpoints else 0
     while requests := learner.ask():
         cost = sum(request.count for request in requests)
         if budget is not None and learner.usage.episodes + cost > budget:
             return False
         if steps is not None and learner.usage.steps + _steps(learner, requests) > steps:
             return False
-        learner.tell(runner.run(batch, requests, summary=summary))
+        readings = runner.run(batch, requests, summary=summary)
+        if checkpoints:
+            keep_checkpoint(learner, runner.journal, batch)
+        learner.tell(readings)
         learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
         batch += 1
         if watch is not None:

@@ -50,7 +50,7 @@ class Runner:
         self.seed = seed
         self.retries = 0 if journal is None else journal.faults()  # attempts that failed
         self._executor = executor or Serial()
-        self._journal = journal
+        self.journal = journal
         self._reward_range = reward_range
         self._origin = origin
 
@@ -69,14 +69,14 @@ class Runner:
             for index, request in enumerate(requests)
         ]
         found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
-        for row in self._journal.batch(batch) if self._journal else ():
+        for row in self.journal.batch(batch) if self.journal else ():
             if row.origin != self._origin(batch) or not _fits(row, units, found):
                 raise _other_run(row)
             found[row.request].append((row.first, row.readings))
         missing = [
             part for unit, known in zip(units, found, strict=True) for part in _missing(unit, known)
         ]
-        with _Recorder(self._journal) as recorder:
+        with _Recorder(self.journal) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
                 for unit, read in report.done:
                     readings = read
