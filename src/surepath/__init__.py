@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from surepath.api import learn
+from surepath.api import learn, verify
 from surepath.asktell import AskTell
 from surepath.builtin_problems import Problem, Tabular, make, problems
 from surepath.errors import (
@@ -20,7 +20,7 @@ from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.result import Result, load
-from surepath.results.verify import Verification, verify
+from surepath.results.verify import Verification
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster

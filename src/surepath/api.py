@@ -1,4 +1,4 @@
-"""`learn`: from a system to a certified plan."""
+"""`learn`: from a system to a certified plan. `verify`: whether a file carries its certificate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
-from surepath.journal.database import Journal
+from surepath.journal.database import Journal, is_journal
 from surepath.prepare.call import Call, Future
+from surepath.prepare.replay import replay
 from surepath.prepare.start import start
 from surepath.results.result import Result
+from surepath.results.verify import Verification
+from surepath.results.verify import verify as verify_readings
 from surepath.run.choose_executor import executor_of
 from surepath.run.driver import drive
 from surepath.run.executors import Executor
@@ -125,3 +128,22 @@ def learn(
         for written in record:
             written.put("result", result.saved())
     return result
+
+
+def verify(path: str | Path) -> Verification:
+    """Whether a saved result, or the result in a journal, is what its readings carry.
+
+    The certificate is derived again from the readings, without the learner. Of a journal, the
+    readings are first counted again from its episodes; then the run is replayed, to see that it
+    asks for just these episodes and ends with this result. Nothing is run and nothing imported that
+    the file names. What nothing could be compared with is listed in `taken`.
+    """
+    found = verify_readings(path)
+    if not is_journal(path) or not found.agrees:
+        return found
+    with Journal(path) as journal:
+        replayed = replay(journal)
+    if replayed.impossible:
+        taken = f"that the run asked for just these episodes: {replayed.impossible}"
+        return found.and_also((), (*found.taken, taken))
+    return found.and_also(replayed.differences, ())

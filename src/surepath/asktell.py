@@ -17,13 +17,12 @@ import numpy as np
 
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Row
+from surepath.journal.rows import Origin, Row, joined
 from surepath.learners.base import sound
 from surepath.prepare.call import Call, Future
 from surepath.prepare.start import start
 from surepath.results.result import Result
 from surepath.run.interrupts import uninterrupted
-from surepath.run.work import joined
 from surepath.system import Actions, Episodes, Readings, Request
 
 
@@ -130,7 +129,8 @@ class AskTell:
         with uninterrupted():
             if self._journal is not None:
                 self._learner.check(good)
-                self._journal.add([Row(self._batch, i, 0, each) for i, each in enumerate(good)])
+                pairs = enumerate(good)
+                self._journal.add([Row(self._batch, i, 0, each, Origin.GIVEN) for i, each in pairs])
             self._learner.tell(good)
             self._batch += 1
 

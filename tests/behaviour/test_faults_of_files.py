@@ -28,7 +28,8 @@ from faults import (
 from flaky import Walk, content
 from surepath import api
 from surepath.errors import JournalError
-from surepath.journal.database import SCHEMA, Journal
+from surepath.journal.database import Journal
+from surepath.journal.tables import SCHEMA
 from surepath.results.verify import verify
 from surepath.run import executors, runner
 

@@ -13,25 +13,10 @@ import pytest
 import surepath
 from faults import Undisturbed, tabular
 from flaky import Faulty, Gauge, Walk, breaks
+from forging import forged
+from surepath.api import verify
 from surepath.errors import EpisodeError, InputError
-from surepath.results.verify import verify
 from surepath.run.executors import Serial
-
-
-def forged(path: Path, change: Callable[[sqlite3.Connection], None]) -> None:
-    """Change a journal and make its checksums right again."""
-    from surepath.journal.rows import COLUMNS, checksum
-
-    database = sqlite3.connect(path)
-    change(database)
-    rows = database.execute(f"SELECT {COLUMNS} FROM readings").fetchall()
-    for each in rows:
-        where = "WHERE batch = ? AND request = ? AND first = ?"
-        database.execute(
-            f"UPDATE readings SET checksum = ? {where}", (checksum(each[:-1]), *each[:3])
-        )
-    database.commit()
-    database.close()
 
 
 def arrays_changed(place: int, value: int) -> Callable[[sqlite3.Connection], None]:
@@ -63,7 +48,7 @@ def missing(database: sqlite3.Connection) -> None:
 def extra(database: sqlite3.Connection) -> None:
     database.execute(
         "INSERT INTO readings SELECT batch + 1000, request, first, count, actions, kind, header, "
-        "arrays, checksum FROM readings WHERE batch = 1"
+        "arrays, origin, number + 1000, checksum FROM readings WHERE batch = 1"
     )
 
 

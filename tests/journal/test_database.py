@@ -24,7 +24,7 @@ import surepath
 from flaky import Walk
 from places import TESTS
 from surepath.errors import JournalError
-from surepath.journal import database as module
+from surepath.journal import tables
 from surepath.journal.database import Journal, is_journal
 from surepath.journal.rows import Fault, Row
 from surepath.system import Episodes, Summary
@@ -350,7 +350,7 @@ def begin_and_die(path: Path, statements: int) -> None:
         def _set(self, key: str, value: Any) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    module._TABLES = ";\n".join(module._TABLES.split(";\n")[:statements])
+    tables.TABLES = ";\n".join(tables.TABLES.split(";\n")[:statements])
     Dying(path, CONFIGURATION)
 
 

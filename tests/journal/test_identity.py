@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from typer.testing import CliRunner
 
 import surepath
 from flaky import Walk
+from forging import entry, with_entry
 from places import ROOT, TESTS
 from surepath.cli import app
 from surepath.errors import InputError
@@ -208,12 +207,7 @@ PLANTED = "planted_by_a_stranger"
 def with_system(path: Path, identity: dict[str, Any]) -> str:
     """A journal that names this system; everything else in it is sound."""
     surepath.learn(surepath.make("lock", horizon=3, actions=3), journal=path, budget=20)
-    with closing(sqlite3.connect(path)) as database, database:
-        (text,) = database.execute("SELECT value FROM meta WHERE key='configuration'").fetchone()
-        configuration = {**json.loads(text), "system": identity}
-        database.execute(
-            "UPDATE meta SET value = ? WHERE key = 'configuration'", (json.dumps(configuration),)
-        )
+    with_entry(path, "configuration", {**entry(path, "configuration"), "system": identity})
     return str(path)
 
 

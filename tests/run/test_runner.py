@@ -21,13 +21,13 @@ from kills import Kills, check_as_if_never_killed, killed_and_resumed
 from places import ROOT
 from surepath.errors import EpisodeError, InputError, JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Fault, Row
+from surepath.journal.rows import Fault, Row, joined
 from surepath.results.verify import verify
 from surepath.run import executors, runner, work
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.runner import Runner, _missing
-from surepath.run.work import Unit, joined, perform, unit_of
+from surepath.run.work import Unit, perform, unit_of
 from surepath.system import Actions, Episodes, Play, Request, Summary
 
 CONFIGURATION = {"system": {"system": "walk"}}
@@ -216,7 +216,9 @@ def test_faults_alone_are_recorded(tmp_path: Path) -> None:
             running.run(0, [request(1)], summary=False)
         assert journal.count() == (0, 3)
         with journal._explained():
-            noted = journal._database.execute("SELECT * FROM faults").fetchall()
+            noted = journal._database.execute(
+                "SELECT batch, request, episode, attempt, error FROM faults"
+            ).fetchall()
     assert noted == [(0, 0, 0, attempt, "OSError: the arm is stuck") for attempt in range(3)]
     with Journal(tmp_path / "a.db", CONFIGURATION) as journal:
         assert Runner(system, 0, journal=journal).retries == 3

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from surepath.api import verify
 from surepath.builtin_problems import factory, problems
 from surepath.cli.options import AsJson
 from surepath.cli.output import console
@@ -17,14 +18,14 @@ from surepath.cli.tables import shown
 from surepath.errors import InputError
 from surepath.journal.database import Journal
 from surepath.journal.export import export
-from surepath.results.verify import Verification, verify
+from surepath.results.verify import Verification
 
 
 def verify_command(
     file: Annotated[Path, typer.Argument(help="A result that learn --save wrote, or a journal.")],
     as_json: AsJson = False,
 ) -> None:
-    """Derive a saved certificate again from its recorded readings, without the learner.
+    """Derive a saved certificate again from its recorded readings, and replay the run of a journal.
 
     Exit code: 0 when the readings carry the certificate, 1 when they do not, 2 on bad input.
     """
@@ -38,6 +39,7 @@ def verify_command(
                     "certified": found.certified,
                     "agrees": found.agrees,
                     "differences": found.differences,
+                    "taken": found.taken,
                     "reason": found.certificate.reason,
                 }
             )
@@ -52,6 +54,8 @@ def _show(found: Verification) -> None:
         word = "[green]verified[/green]" if found.certified else "agrees, and is not certified"
         console.print(f"{word}: {shown(found.certificate.claim)}", highlight=False)
         console.print(f"  {shown(found.certificate.reason)}", highlight=False)
+        for taken in found.taken:
+            console.print(f"  taken from the file: {shown(taken)}", highlight=False)
         return
     console.print("[red]the readings do not carry this certificate[/red]")
     for difference in found.differences:

@@ -1,7 +1,8 @@
 """The record of every episode ever paid for: one SQLite file.
 
 Rows are committed together, once they are on the disk, and a run that is killed finds all of them
-again. One process at a time has the file. What a row looks like is in `rows`.
+again. One process at a time has the file. What a row looks like is in `rows`, what ties them
+together in `chain`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from surepath.errors import JournalError
+from surepath.journal import chain, tables
 from surepath.journal.lock import Lock, Owned
-from surepath.journal.rows import COLUMNS, Fault, Row, check_row, decode, encode, json_text
+from surepath.journal.rows import COLUMNS, Fault, Row, decode, json_text
 from surepath.journal.sqlite_errors import CANNOT_OPEN, NOT_BEGUN, explained
-
-SCHEMA = 1
-"""Version of the tables below. Files of a newer version are refused, older ones are read."""
 
 SYNC_SECONDS = 1.0
 """How often, at most, a transaction waits until the disk has it. Nothing that was committed is lost
@@ -31,29 +30,6 @@ since the last wait. A wait takes longer than many an episode."""
 
 APPLICATION = 0x73757265
 """The number in a SQLite file that says that it is one of ours."""
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE readings (
-    batch INTEGER NOT NULL,     -- place of the request in the run
-    request INTEGER NOT NULL,
-    first INTEGER NOT NULL,     -- number of the first of these episodes in the request
-    count INTEGER NOT NULL,     -- episodes
-    actions TEXT NOT NULL,      -- JSON
-    kind TEXT NOT NULL,         -- 'episodes' or 'summary'
-    header TEXT NOT NULL,       -- JSON: names, types and shapes of the arrays
-    arrays BLOB NOT NULL,       -- their bytes, one after the other
-    checksum BLOB NOT NULL,
-    PRIMARY KEY (batch, request, first)
-) WITHOUT ROWID;
-CREATE TABLE faults (
-    batch INTEGER NOT NULL,
-    request INTEGER NOT NULL,
-    episode INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    error TEXT NOT NULL
-);
-"""
 
 
 def is_journal(path: str | Path) -> bool:
@@ -78,6 +54,7 @@ class Journal:
         """
         self.path = Path(path)
         self._synced = -math.inf  # when a transaction last waited for the disk
+        self.schema = tables.SCHEMA  # of the file
         only_read = configuration is None
         self._check_path(only_read=only_read)
         self._owned = Owned(Lock(self.path, shared=only_read))
@@ -163,9 +140,10 @@ class Journal:
             raise JournalError(what, got=f"{self.path}: it is empty", remedy=remedy)
         if not begun and configuration is not None:
             self._create(configuration)
-        self._check_content()
+        self._check_structure()
         if configuration is not None:
             self._compare(configuration)
+            self._upgrade(configuration)
 
     def _lock(self) -> None:
         """Keep other processes out, for as long as the file is open or this process lives."""
@@ -179,8 +157,8 @@ class Journal:
         with self._explained():
             (application,) = self._database.execute("PRAGMA application_id").fetchone()
             (schema,) = self._database.execute("PRAGMA user_version").fetchone()
-            (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if not tables and not application:
+            (made,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not made and not application:
             return False
         if application != APPLICATION:
             raise JournalError(
@@ -188,32 +166,36 @@ class Journal:
                 got="a database of something else",
                 remedy="Give another path.",
             )
-        if schema > SCHEMA:
+        if schema not in COLUMNS:
             raise JournalError(
                 f"{self.path} was written by a newer version",
-                got=f"schema {schema}, known up to {SCHEMA}",
+                got=f"schema {schema}, known up to {tables.SCHEMA}",
                 remedy="Install that version of surepath.",
             )
+        self.schema = schema
         return True
 
     def _create(self, configuration: Mapping[str, Any]) -> None:
         with self._explained():
             self._database.execute("PRAGMA journal_mode = WAL")
         with self._transaction():
-            for statement in _TABLES.split(";\n"):
-                self._database.execute(statement)
+            tables.create(self._database)
             self._database.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._database.execute(f"PRAGMA user_version = {SCHEMA}")
             self._set("configuration", configuration)
 
-    def _check_content(self) -> None:
-        """Refuse a file that SQLite finds damaged, or in which a row is not as it was written."""
+    def _upgrade(self, configuration: Mapping[str, Any]) -> None:
+        """Bring a file of an older schema to this one, before anything is added to it."""
+        if self.schema < tables.SCHEMA:
+            with self._transaction():
+                tables.upgrade(self._database, configuration)
+            self.schema = tables.SCHEMA
+
+    def _check_structure(self) -> None:
+        """Refuse a file that SQLite finds damaged. What it holds is checked when it is read."""
         with self._explained():
             (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise sqlite3.DatabaseError(found)
-            for values in self._database.execute(f"SELECT {COLUMNS} FROM readings"):
-                check_row(values)
 
     def _compare(self, configuration: Mapping[str, Any]) -> None:
         """Refuse the journal of a run that was called with something else."""
@@ -230,6 +212,7 @@ class Journal:
             f"{name}: {theirs.get(name)!r} in the journal, {ours.get(name)!r} now"
             for name in sorted(ours.keys() | theirs.keys())
             if ours.get(name) != theirs.get(name)
+            and not (self.schema == 1 and name == "declared")  # which it did not write down
         ]
         if differences:
             raise JournalError(
@@ -248,23 +231,24 @@ class Journal:
     def get(self, key: str) -> Any:
         """The value that was `put` under this key; None where there is none."""
         with self._explained():
-            found = self._database.execute(
-                "SELECT value FROM meta WHERE key = ?", (key,)
-            ).fetchone()
-            try:
-                return None if found is None else json.loads(found[0])
-            except ValueError as error:
-                raise sqlite3.DatabaseError(f"the {key} cannot be read") from error
+            return chain.entry(self._database, key, schema=self.schema)
+
+    def check(self) -> None:
+        """Refuse a file of which anything is not as it was written: every checksum is compared."""
+        with self._explained():
+            chain.check(self._database, schema=self.schema)
 
     def batch(self, number: int) -> list[Row]:
         """What was recorded of a batch, in the order of its requests and their episodes."""
-        query = f"SELECT {COLUMNS} FROM readings WHERE batch = ? ORDER BY request, first"
+        query = (
+            f"SELECT {COLUMNS[self.schema]} FROM readings WHERE batch = ? ORDER BY request, first"
+        )
         with self._explained():
             return [decode(values) for values in self._database.execute(query, (number,))]
 
     def rows(self) -> Iterator[Row]:
         """Everything recorded, in the order of the run."""
-        query = f"SELECT {COLUMNS} FROM readings ORDER BY batch, request, first"
+        query = f"SELECT {COLUMNS[self.schema]} FROM readings ORDER BY batch, request, first"
         with self._explained():
             for values in self._database.execute(query):
                 yield decode(values)
@@ -274,8 +258,12 @@ class Journal:
         with self._explained():
             # Added up here: the sum may be more than SQLite's integers hold.
             episodes = sum(n for (n,) in self._database.execute("SELECT count FROM readings"))
-            (faults,) = self._database.execute("SELECT count(*) FROM faults").fetchone()
-        return episodes, faults
+        return episodes, self.faults()
+
+    def faults(self) -> int:
+        """Faults recorded."""
+        with self._explained():
+            return self._database.execute("SELECT count(*) FROM faults").fetchone()[0]
 
     # ------------------------------------------------------------ writing
 
@@ -292,19 +280,13 @@ class Journal:
         with self._transaction():
             if rows:
                 self._database.execute("DELETE FROM meta WHERE key = 'result'")
-            self._database.executemany(
-                f"INSERT INTO readings ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [encode(row) for row in rows],
-            )
-            self._database.executemany(
-                "INSERT INTO faults VALUES (?, ?, ?, ?, ?)",
-                [(f.batch, f.request, f.episode, f.attempt, f.error) for f in faults],
-            )
+            head = chain.write_rows(self._database, chain.head_of(self._database), rows)
+            head = chain.write_faults(self._database, head, faults)
+            chain.seal(self._database, head)
 
     def _set(self, key: str, value: Any) -> None:
-        self._database.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, json_text(value))
-        )
+        chain.set_entry(self._database, key, json_text(value))
+        chain.seal(self._database, chain.head_of(self._database))
 
     def close(self) -> None:
         """Give the file back; another process can then open it."""

@@ -14,16 +14,23 @@ from typing import Any, cast
 
 import numpy as np
 
+from surepath.adapters.space_data import space_as_data
 from surepath.errors import InputError
 from surepath.features import NAMES
-from surepath.system import Declared
+from surepath.system import Declared, Summarising
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
 ENGINE = 3
 """Which version of surepath decides, from the same call, what is asked for and which noise it has.
 Raised by every change after which a run goes another way. Journals from before there was a number
-are of version 1; they are read and exported, but neither continued nor verified."""
+are of version 1. Journals of an older version are read, exported and, as far as their episodes go,
+verified; they are not continued, and nobody can say any more what their runs would have asked for.
+"""
+
+FOR_PROOFS = frozenset({"observation_noise", "radius", "latent_dimension"})
+ATTRIBUTES = FOR_PROOFS | {"n_observations", "dimension", "preferred_features", "reward_noise"}
+"""What a run asks of `Declared`, beside the observation space and the identity."""
 
 DEPTH = 3
 """How far arrays are looked for inside a system: attributes, those of attributes, and so on."""
@@ -56,11 +63,28 @@ def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
             remedy="Continue it there: surepath.learn(..., features=the same, journal=path).",
         )
     schedule = configured["schedule"]
-    arguments = {name: value for name, value in configured.items() if name != "engine"}
+    beside = ("engine", "declared")
+    arguments = {name: value for name, value in configured.items() if name not in beside}
     return {
         **arguments,
         "schedule": schedule if isinstance(schedule, str) else Schedule(**schedule),
         "reward_range": tuple(configured["reward_range"]),
+    }
+
+
+def declared_by(system: object, *, proof: bool) -> dict[str, Any]:
+    """What a run knows of its system beside its identity: enough to replay it without the system.
+
+    proof: with what only proofs need, which some systems take long to compute.
+    """
+    said = Declared(system)
+    names = sorted(ATTRIBUTES if proof else ATTRIBUTES - FOR_PROOFS)
+    statistic = system.statistic.__name__ if isinstance(system, Summarising) else None
+    return {
+        "n_actions": getattr(system, "n_actions", None),
+        **{name: getattr(said, name) for name in names},
+        "observation_space": space_as_data(said.observation_space),
+        "statistic": statistic,
     }
 
 

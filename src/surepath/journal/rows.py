@@ -1,7 +1,7 @@
 """One row of a journal: readings with their place in the run, as bytes and back.
 
 A row holds data only: its arrays as bytes with their types and shapes, everything else as JSON. It
-ends with a checksum of all its other columns.
+says where it comes from, and ends with a checksum of all its other columns.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,8 +35,26 @@ PILOT = 2**32
 """Batches with this number or a larger one were run before the learner's first request: the pilot,
 and what else helps to prepare a run. They are part of no prefix's readings."""
 
-COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
-"""The columns of the table of readings, in the order that `encode` and `decode` use."""
+_OLD_COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
+COLUMNS = {1: _OLD_COLUMNS, 2: _OLD_COLUMNS.replace("checksum", "origin, number, checksum")}
+"""The columns of the table of readings by the schema of the file, as `decode` takes them."""
+
+SIZE = 16
+"""Bytes of a checksum."""
+
+
+class Origin(StrEnum):
+    """Where recorded readings come from, which decides what they may be used for."""
+
+    PILOT = "pilot"  # before the first request of a learner: for features, their scales, a future
+    ASKED = "asked"  # a learner asked for them
+    FRESH = "fresh"  # reserved: read after a proposal, to prove it; batch: attempt, request: block
+    GIVEN = "given"  # told from outside: surepath did not run them
+
+    @classmethod
+    def of(cls, batch: int) -> Origin:
+        """Of readings that surepath ran by itself."""
+        return cls.PILOT if batch >= PILOT else cls.ASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +65,7 @@ class Row:
     request: int  # number of the request in the batch
     first: int  # number of the first of these episodes in the request
     readings: Readings
+    origin: Origin = Origin.ASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +95,22 @@ def _refuse(value: Any) -> NoReturn:
 # ---------------------------------------------------------------- to bytes
 
 
-def encode(row: Row) -> tuple[Any, ...]:
-    """The row as values for the columns, the checksum last."""
+def encode(row: Row, number: int) -> tuple[Any, ...]:
+    """The row as values for the columns, the checksum last; its number is its place in the file."""
     readings = row.readings
     kind = "episodes" if isinstance(readings, Episodes) else "summary"
     arrays = _named_arrays(readings)
     header = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
     place = (row.batch, row.request, row.first)
-    values = (*place, readings.count, json_text(readings.actions), kind, json_text(header), data)
+    content = (readings.count, json_text(readings.actions), kind, json_text(header), data)
+    values = (*place, *content, str(row.origin), number)
     return (*values, checksum(values))
 
 
 def checksum(values: Sequence[Any]) -> bytes:
-    """A digest of the values of all columns but the last, which holds it."""
-    state = hashlib.blake2b(digest_size=16)
+    """A digest of these values: of all columns but the last, which holds it."""
+    state = hashlib.blake2b(digest_size=SIZE)
     for value in values:
         data = value if isinstance(value, bytes) else str(value).encode()
         state.update(len(data).to_bytes(8, "little") + data)
@@ -126,12 +148,13 @@ def _named_arrays(readings: Readings) -> dict[str, NDArray[Any]]:
 def decode(values: Sequence[Any]) -> Row:
     """The row that was encoded as these values."""
     check_row(values)
-    batch, request, first, count, actions, kind, header, data, _ = values
+    batch, request, first, count, actions, kind, header, data, *written, _ = values
     arrays = _arrays(json.loads(header), data)
     played = tuple(json.loads(actions))
+    origin = Origin(written[0]) if written else Origin.of(batch)  # schema 1 did not say it
     if kind == "episodes":
-        return Row(batch, request, first, Episodes(played, **arrays))
-    return Row(batch, request, first, _summary(played, count, arrays))
+        return Row(batch, request, first, Episodes(played, **arrays), origin)
+    return Row(batch, request, first, _summary(played, count, arrays), origin)
 
 
 def check_row(values: Sequence[Any]) -> None:
@@ -166,3 +189,34 @@ def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -
         elif what == "reward":
             rewards[int(step)] = RewardMoments(count, float(array[0]), float(array[1]))
     return Summary(actions, count, observations, rewards)
+
+
+# ---------------------------------------------------------------- rows that belong together
+
+
+def requests_of(rows: Iterable[Row]) -> Iterator[tuple[Row, Readings]]:
+    """The readings of every request, whole, each with its first row; the rows are in order."""
+    for _, group in groupby(rows, key=lambda row: (row.batch, row.request)):
+        parts = list(group)
+        readings = [(row.first, row.readings) for row in parts]
+        yield parts[0], joined(parts[0].readings.actions, readings)
+
+
+def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
+    """The readings of a request from its parts, each with the number of its first episode."""
+    readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
+    if len(readings) == 1 and not isinstance(readings[0], Episodes):
+        return readings[0]
+    # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
+    # memory, and a run that is continued must find the same sums.
+    return Episodes(
+        actions,
+        np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
+        np.ascontiguousarray(np.concatenate([part.rewards for part in _episodes(readings)])),
+    )
+
+
+def _episodes(readings: list[Readings]) -> Iterator[Episodes]:
+    for part in readings:
+        assert isinstance(part, Episodes)  # a statistic is never split
+        yield part

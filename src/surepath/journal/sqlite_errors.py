@@ -48,7 +48,7 @@ def explained(path: Path) -> Generator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from SQLite's own message
         name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
         known = (words for start, words in _WORDS.items() if name.startswith(start))
         what, remedy = next(known, ("the journal cannot be used", "Check file and folder."))

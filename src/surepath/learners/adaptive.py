@@ -15,7 +15,7 @@ All that is open is asked for at once, so that many can work on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.paths import Challenger, reach
 from surepath.inference.states import Automaton
 from surepath.inference.terms import Terms
+from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
 from surepath.learners.audit import Auditor
@@ -39,7 +40,16 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.system import Actions, Episodes, FloatArray, Request, RewardMoments, steps_of
+from surepath.results.usage import tried_by_level
+from surepath.system import (
+    Actions,
+    Episodes,
+    FloatArray,
+    Readings,
+    Request,
+    RewardMoments,
+    steps_of,
+)
 
 
 class Adaptive(Asking):
@@ -76,15 +86,50 @@ class Adaptive(Asking):
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
 
-    def _advance(self, answers: list[Answer] | None) -> None:
-        for request, answer in zip(self._asked, answers or (), strict=True):
-            self._absorb(request.actions, answer.observations, answer.rewards)
-            self.drift.add(self.root, request.actions, answer.observations, answer.rewards)
+    def decided(self) -> dict[str, Any]:
+        return {
+            "asked": [[list(request.actions), request.count] for request in self._asked],
+            "choices": self._choices.bit_generator.state,
+            "future": self.terms.shape.future,
+            "grown": list(self.grown),
+            "incumbent": list(self.incumbent),
+            "look_on": self._look_on,
+            "audit": self.auditor.decided(),
+            "rounds": self.usage.rounds,
+            "expansions": self.usage.expansions,
+            "covered": self.usage.covered,
+        }
+
+    @one_thread()
+    def catch_up(self, told: Iterable[Sequence[Readings]], decided: Mapping[str, Any]) -> None:
+        """Be told many batches, and be where `decided` says after them, without judging each."""
+        for readings in told:
+            self._asked = self._pending = tuple(
+                self._request(each.actions, each.count) for each in readings
+            )
+            self._take_all(self.take(readings))
+        self._choices.bit_generator.state = decided["choices"]
+        self.terms = replace(self.terms, shape=replace(self.terms.shape, future=decided["future"]))
+        self.grown, self._look_on = tuple(decided["grown"]), decided["look_on"]
+        self.incumbent = tuple(decided["incumbent"])
+        self.auditor.catch_up(decided["audit"])
+        self.usage.rounds = decided["rounds"]
+        self.usage.expansions, self.usage.covered = decided["expansions"], decided["covered"]
+        self._asked = self._pending = tuple(
+            self._request(tuple(actions), count) for actions, count in decided["asked"]
+        )
+
+    def _take_all(self, answers: Sequence[Answer]) -> None:
+        for request, answer in zip(self._asked, answers, strict=True):
+            self._take_in(request.actions, answer.observations, answer.rewards)
             if isinstance(answer.raw, Episodes):
                 self.dependence.add(answer.raw)
         growth = self.growth
-        if growth and growth.look(self.root, answers or (), self.usage.episodes):
+        if growth and growth.look(self.root, answers, self.usage.episodes):
             self._grow(growth)
+
+    def _advance(self, answers: list[Answer] | None) -> None:
+        self._take_all(answers or ())
         wanted = self._wanted()
         self._asked = self._pending = tuple(
             self._request(actions, part)
@@ -95,19 +140,11 @@ class Adaptive(Asking):
             assert self.judgement is not None  # nothing is wanted once everything was judged
             self.plan = levels(self.judgement)
 
-    def _absorb(
+    def _take_in(
         self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
     ) -> None:
-        node = self.root
-        node.absorb(digests[0])
-        for level, action in enumerate(actions):
-            node = node.child(action)
-            node.rewards.add(rewards[level])
-            if not node.seen:
-                node.seen = True
-                self.usage.nodes += 1
-            if level + 1 < self.horizon:
-                node.absorb(digests[level + 1])
+        self.usage.nodes += self.root.take_in(actions, digests, rewards)
+        self.drift.add(self.root, actions, digests, rewards)
 
     def _grow(self, growth: Growth) -> None:
         """Go on with the grown features, as if they had been there from the beginning."""
@@ -118,8 +155,7 @@ class Adaptive(Asking):
         self.root, self.usage.nodes = Node(), 0
         self.drift = Drift(self.terms.reward_range)
         for told in growth.retold(embedding):
-            self._absorb(*told)
-            self.drift.add(self.root, *told)
+            self._take_in(*told)
 
     def _parts(self, count: int) -> list[int]:
         whole, rest = divmod(count, self._largest_batch)
@@ -191,13 +227,7 @@ class Adaptive(Asking):
         self.judgement = judged
         self.incumbent = judged.plan.actions
         self.value = judged.value
-        for level, layer in enumerate(judged.machine.layers):
-            expanded = int(layer.expanded.sum())
-            self.usage.expansions[level] = expanded
-            # Ends of edges that needed no expansion of their own.
-            if level:
-                ends = judged.machine.layers[level - 1].target
-                self.usage.covered[level] = int((ends >= 0).sum()) - expanded
+        self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
     def _explore(self, judged: Judgement) -> list[tuple[Actions, int]]:
         """Expand where the best path ends, and a few states that promise as much."""

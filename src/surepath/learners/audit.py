@@ -10,7 +10,9 @@ method can promise that a state that nobody has read is not an exception.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from surepath.inference.tuning import TUNING
 from surepath.readings.trie import Node
 from surepath.results.certificate import Audit
 from surepath.system import Actions
+from surepath.validate import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,17 @@ class Auditor:
                 self.passed = Audit(states=size, worst_miss=worst, predicted=len(judged.predicted))
                 return []
         return self._draw(judged, terms)
+
+    def decided(self) -> dict[str, Any]:
+        """What was drawn and what was passed, as data."""
+        return plain({"drawn": self._drawn, "passed": self.passed})
+
+    def catch_up(self, decided: Mapping[str, Any]) -> None:
+        """Be where these data say."""
+        self._drawn = [
+            _Case(tuple(each["prefix"]), each["value"], each["spread"]) for each in decided["drawn"]
+        ]
+        self.passed = None if decided["passed"] is None else Audit(**decided["passed"])
 
     def _draw(self, judged: Judgement, terms: Terms) -> list[tuple[int, int]]:
         predicted = judged.predicted

@@ -74,12 +74,16 @@ class Asking(ABC):
     @one_thread()
     def tell(self, readings: Sequence[Readings]) -> None:
         """The readings of every request of the last `ask`, in its order."""
+        self._advance(self.take(readings))
+
+    def take(self, readings: Sequence[Readings]) -> list[Answer]:
+        """Check the readings, and charge what they cost."""
         answers = self.check(readings)
         for request in self._pending:
             self.usage.episodes += request.count
             self.usage.steps += request.count * steps_of(request.actions, self.horizon)
         self._pending = ()
-        self._advance(answers)
+        return answers
 
     def check(self, readings: Sequence[Readings]) -> list[Answer]:
         """Check the readings without using them: what `tell` would take in, or an error."""
@@ -91,6 +95,13 @@ class Asking(ABC):
             )
         # All are read before any is used: a bad answer is refused and nothing is lost.
         return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
+
+    def decided(self) -> dict[str, Any] | None:
+        """All that does not follow from what was told but by deciding again, as data.
+
+        None of a learner that has to decide again, whatever it costs.
+        """
+        return None
 
     def status(self) -> dict[str, str]:
         """How far it is, for people who watch: short texts by name."""

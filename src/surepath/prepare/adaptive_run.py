@@ -17,6 +17,7 @@ from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
 from surepath.run.seeds import choices
+from surepath.validate import plain
 
 
 @dataclass(frozen=True)
@@ -67,4 +68,5 @@ class AdaptiveRun:
             ),
             usage=learner.usage,
             record=record_of(learner.root),
+            call=plain(self.task.call.recorded()),
         )

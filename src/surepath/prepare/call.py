@@ -10,7 +10,7 @@ from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
 from surepath.inference.terms import EXACT
-from surepath.journal.identity import configuration
+from surepath.journal.identity import configuration, declared_by
 from surepath.prepare.systems import system_of
 from surepath.system import Declared, System
 from surepath.theory.schedule import SCHEDULES, Schedule
@@ -150,7 +150,19 @@ class Call:
             norm=self.norm,
             reward_range=self.reward_range,
             seed=self.seed,
+            declared=self._declared(),
         )
+
+    def _declared(self) -> dict[str, Any] | None:
+        """What the system said of itself; None where it is a problem that can be made anew."""
+        if self.problem is not None and self.problem.identity:
+            return None
+        proof = not self.adaptive or self.guarantee != Call.guarantee
+        return {
+            **declared_by(self.system, proof=proof),
+            "rewards": self.rewards,
+            "problem": self.problem is not None,
+        }
 
 
 def _check_range(reward_range: tuple[float, float]) -> None:

@@ -6,6 +6,7 @@ more draw from the same law, whichever episode it came from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,24 @@ class Node:
     def forget(self) -> None:
         """Drop the observations, so that the next visit reads fresh ones."""
         self.digest = self.used = self.point = None
+
+    def take_in(
+        self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
+    ) -> int:
+        """Pool what was read on the way along these actions from here, by time step.
+
+        Returns how many of the nodes on the way are new.
+        """
+        node, new = self, 0
+        node.absorb(digests[0])
+        for level, action in enumerate(actions):
+            node = node.child(action)
+            node.rewards.add(rewards[level])
+            new += not node.seen
+            node.seen = True
+            if level + 1 in digests:
+                node.absorb(digests[level + 1])
+        return new
 
     @property
     def count(self) -> int:

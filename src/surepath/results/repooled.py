@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from surepath.features import OneHot
+from surepath.inference.drift import Drift
+from surepath.inference.independence import Dependence
+from surepath.inference.terms import Terms
+from surepath.inference.threads import one_thread
 from surepath.journal.database import Journal
-from surepath.journal.rows import PILOT, Row
+from surepath.journal.rows import PILOT, Origin, Row, requests_of
+from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node, Tally
 from surepath.results.result import Result
-from surepath.system import Counts, FloatArray, steps_of
+from surepath.system import Counts, Episodes, FloatArray, steps_of
 
 
 def recount(journal: Journal, result: Result) -> tuple[str, ...]:
@@ -38,10 +45,81 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
         for prefix in sorted(told.keys() | found.keys())
         if not _same(told.get(prefix), found.get(prefix), symbols)
     ]
-    episodes = journal.count()[0]
-    if episodes != result.episodes:
-        differences.append(f"{episodes} episodes are recorded, {result.episodes} are claimed")
-    return tuple(differences)
+    return (*differences, *_cost(journal, result), *_misplaced(journal.rows()))
+
+
+def _cost(journal: Journal, result: Result) -> tuple[str, ...]:
+    """Where the episodes cost something else than is claimed."""
+    horizon = len(result.actions)
+    episodes, steps = dict.fromkeys((False, True), 0), dict.fromkeys((False, True), 0)
+    for row in journal.rows():
+        pilot = row.origin is Origin.PILOT
+        episodes[pilot] += row.readings.count
+        steps[pilot] += row.readings.count * steps_of(row.readings.actions, horizon)
+    usage = result.usage
+    shown = (
+        ("episodes", sum(episodes.values()), usage.episodes),
+        ("steps", sum(steps.values()), usage.steps),
+        ("episodes of the pilot", episodes[True], usage.pilot_episodes),
+        ("steps of the pilot", steps[True], usage.pilot_steps),
+    )
+    return tuple(
+        f"{recorded} {what} are recorded, {claimed} are claimed"
+        for what, recorded, claimed in shown
+        if recorded != claimed
+    )
+
+
+def _misplaced(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Rows that say to be what the place where they stand cannot be."""
+    return tuple(
+        f"the episodes of batch {row.batch}, request {row.request} say that they are {row.origin}"
+        for row in rows
+        if (row.batch >= PILOT) != (row.origin is Origin.PILOT) or row.origin is Origin.FRESH
+    )
+
+
+# ---------------------------------------------------------------- what single episodes say
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What single episodes and their order said against the assumptions."""
+
+    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@one_thread()
+def said_by_episodes(journal: Journal, terms: Terms) -> Said | None:
+    """Doubts and warnings once more from the episodes; None where their features are not known.
+
+    Symbols are features of themselves. Other features are functions that a file does not hold.
+    """
+    if not terms.shape.symbols:
+        return None
+    features = OneHot(terms.shape.dimension)
+    embedding = CloudEmbedding(features, terms.shape.n_actions, future=1)
+    root, dependence, drift = Node(), Dependence(features), Drift(terms.reward_range)
+    for row, readings in requests_of(journal.rows()):
+        if row.origin is Origin.PILOT:
+            continue
+        actions = readings.actions
+        steps = range(steps_of(actions, terms.shape.horizon))
+        digests = {step: embedding.digest(readings.observation(step)) for step in steps}
+        rewards = {step: readings.reward(step) for step in range(len(actions))}
+        root.take_in(actions, digests, rewards)
+        drift.add(root, actions, digests, rewards)
+        if isinstance(readings, Episodes):
+            dependence.add(readings)
+    tests = (dependence, drift)
+    return Said(
+        tuple(doubt for test in tests if (doubt := test.doubt())),
+        tuple(warning for test in tests if (warning := test.warning())),
+    )
+
+
+# ---------------------------------------------------------------- what all of them come down to
 
 
 class _Pool:
@@ -54,8 +132,8 @@ class _Pool:
 
 
 def _pooled(rows: Iterable[Row], horizon: int, symbols: int | None) -> dict[tuple[int, ...], _Pool]:
-    pools: dict[tuple[int, ...], _Pool] = {}
-    for readings in (row.readings for row in rows if row.batch < PILOT):
+    pools: dict[tuple[int, ...], _Pool] = {(): _Pool()}
+    for readings in (row.readings for row in rows if row.origin is not Origin.PILOT):
         actions = readings.actions
         for step in range(steps_of(actions, horizon)):
             pool = pools.setdefault(actions[:step], _Pool())

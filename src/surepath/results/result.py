@@ -14,7 +14,7 @@ from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.journal.output_files import replaced
 from surepath.results.certificate import SCHEMA, Audit, Certificate, Level, Status
-from surepath.results.usage import Usage
+from surepath.results.usage import MISHAPS, Usage
 from surepath.system import Actions
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain, without_infinities
@@ -35,6 +35,8 @@ class Result:
     usage: Usage
     record: list[dict[str, Any]] | None = field(default=None, compare=False, repr=False)
     # the readings by prefix, of adaptive runs: what `verify` checks the certificate against
+    call: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    # what the run was called with: what the terms of the certificate have to follow from
 
     @property
     def certified(self) -> bool:
@@ -66,8 +68,13 @@ class Result:
         return json.dumps(without_infinities(self.to_dict()), indent=indent, allow_nan=False)
 
     def saved(self) -> dict[str, Any]:
-        """The result with its readings, as strict JSON has it."""
-        return without_infinities({**self.to_dict(), "record": self.record})
+        """The result with its readings and its call, as strict JSON has it.
+
+        What went wrong on the way is left out: no reading shows it, so nobody could check it.
+        """
+        usage = {name: n for name, n in plain(self.usage).items() if name not in MISHAPS}
+        call = {} if self.call is None else {"call": self.call}
+        return without_infinities({**self.to_dict(), "usage": usage, "record": self.record, **call})
 
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back.
@@ -163,6 +170,7 @@ def restored(data: dict[str, Any]) -> Result:
         certificate=Certificate(**certificate),
         usage=Usage(**data["usage"]),
         record=data.get("record"),
+        call=data.get("call"),
     )
 
 

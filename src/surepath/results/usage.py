@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from surepath.inference.states import Automaton
+
+MISHAPS = ("retries", "replaced")
+"""What `Usage` counts of failures; it depends on what happened and not on what was read."""
+
 
 def shorten(actions: Sequence[int], most: int = 24) -> str:
     """Actions as text, cut where they are many."""
@@ -41,3 +46,11 @@ class Usage:
     def beta(self) -> int:
         """Actions tried at uncovered (bad) nodes: the paper's beta, summed over rounds."""
         return self.n_actions * sum(self.expansions)
+
+
+def tried_by_level(machine: Automaton) -> tuple[list[int], list[int]]:
+    """What `expansions` and `covered` are of an adaptive run that has found this machine."""
+    expanded = [int(layer.expanded.sum()) for layer in machine.layers]
+    ends = [int((layer.target >= 0).sum()) for layer in machine.layers]
+    covered = [before - own for before, own in zip(ends, expanded[1:], strict=False)]
+    return expanded, [0, *covered]

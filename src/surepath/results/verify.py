@@ -1,7 +1,12 @@
-"""Check a certificate against the readings it came from, without the learner."""
+"""Check a certificate against the readings it came from, without the learner.
+
+Here everything is derived again that readings alone show. Whether the run would have asked for just
+these readings is for `prepare.replay` to find out, which `surepath.verify` calls too.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +25,19 @@ from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import conclude, interval, nothing_told_apart
 from surepath.results.certificate import SCHEMA, Certificate
-from surepath.results.repooled import recount
+from surepath.results.data_differences import data_differences
+from surepath.results.recorded_call import terms_against_call
+from surepath.results.repooled import Said, recount, said_by_episodes
 from surepath.results.result import Result, load, restored
+from surepath.results.usage import MISHAPS, tried_by_level
 from surepath.system import FloatArray
-from surepath.validate import between
+from surepath.validate import between, without_infinities
+
+POOLED = "the readings themselves: a result holds what they come down to, and no episodes"
+SINGLE = "what single episodes and their order said: doubts and warnings"
+CHOSEN = "what was chosen on the way: notes, rounds, the pilot, the sample of the audit"
+PLAN = "the plan: too little was read to decide one"
+TERMS = "the terms: the file does not say what the run was called with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +47,31 @@ class Verification:
     agrees: bool
     differences: tuple[str, ...]  # between what the file claims and what its readings show
     certificate: Certificate  # derived again
+    taken: tuple[str, ...] = ()  # what nothing in the file could be compared with, and was believed
 
     @property
     def certified(self) -> bool:
         """Whether the file claims a certificate and its readings carry it."""
         return self.agrees and self.certificate.certified
 
+    def and_also(self, differences: tuple[str, ...], taken: tuple[str, ...]) -> Verification:
+        """The same with more differences, and with this in place of what was taken."""
+        found = self.differences + differences
+        return replace(self, agrees=not found, differences=found, taken=taken)
+
 
 def verify(path: str | Path) -> Verification:
     """Derive the certificate of a result again from its recorded readings.
 
-    Of a journal, the readings themselves are first derived again from the episodes.
+    Of a journal, the readings themselves are first derived again from the episodes, and what single
+    episodes say where their features are symbols.
     """
     if not is_journal(path):
-        return _verified(load(path), path)
+        result = load(path)
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        return _verified(result, path, data, call=result.call)
     with Journal(path) as journal:
+        journal.check()
         said = journal.get("result")
         if said is None:
             raise InputError(
@@ -55,13 +79,20 @@ def verify(path: str | Path) -> Verification:
                 got=f"{journal.count()[0]} episodes and no result",
                 remedy=f"If the run is yours, go on with it first: surepath resume {path}",
             )
-        result = restored(said)
-        found = _verified(result, path)
-        differences = found.differences + recount(journal, result)
-    return replace(found, agrees=not differences, differences=differences)
+        result, call = restored(said), journal.configuration
+        _check_holds_readings(result, path)
+        again = recount(journal, result)
+        if again:  # nothing else can be derived from them
+            return Verification(False, again, result.certificate)
+        assert result.certificate.terms is not None  # checked with the readings
+        episodes = said_by_episodes(journal, result.certificate.terms)
+        found = _verified(result, path, said, call=call, episodes=episodes)
+    call = without_infinities(call)
+    other = data_differences("call", result.call, call) if journal.schema > 1 else ()
+    return found.and_also(other, tuple(each for each in found.taken if each != POOLED))
 
 
-def _verified(result: Result, path: str | Path) -> Verification:
+def _check_holds_readings(result: Result, path: str | Path) -> None:
     claimed = result.certificate
     if claimed.terms is None or result.record is None:
         raise InputError(
@@ -79,55 +110,99 @@ def _verified(result: Result, path: str | Path) -> Verification:
             remedy="Check it with the version that made it, or run it again.",
         )
     _check(claimed.terms, result.record)
+
+
+def _verified(
+    result: Result,
+    path: str | Path,
+    data: Mapping[str, Any],
+    *,
+    call: Mapping[str, Any] | None,
+    episodes: Said | None = None,
+) -> Verification:
+    """Compare the result, and the data that it was read from, with what its readings show."""
+    _check_holds_readings(result, path)
+    claimed, terms = result.certificate, result.certificate.terms
+    assert terms is not None  # checked, like the record
+    assert result.record is not None
     root = trie_of(result.record)
-    judged = judge(root, claimed.terms, result.actions)
-    # Pooled readings do not show what single episodes and their order said: doubts and warnings of
-    # those are taken from the file. The warning that pooled readings give is derived again.
-    pooled = nothing_told_apart(judged, claimed.terms)
+    judged = judge(root, terms, result.actions)
+    # Pooled readings do not show what single episodes and their order said: where these are not at
+    # hand, doubts and warnings are taken from the file. What pooled readings say is derived again.
+    pooled = nothing_told_apart(judged, terms)
+    said = episodes or Said(
+        claimed.doubts, tuple(each for each in claimed.warnings if each not in pooled)
+    )
     derived = conclude(
         judged,
-        claimed.terms,
+        terms,
         episodes=result.episodes,
         audit=claimed.audit,
-        doubts=claimed.doubts,
+        doubts=said.doubts,
         notes=claimed.notes,
-        warnings=tuple(warning for warning in claimed.warnings if warning not in pooled),
+        warnings=said.warnings,
     )
     differences = (
+        *data_differences("", _without_mishaps(data), result.saved()),
+        *(() if call is None else terms_against_call(terms, call)),
         *_differences(claimed, derived),
-        *_counts(root, claimed.terms.shape),
-        *_cost(root, result),
-        *_plan_and_value(judged, claimed.terms, result),
+        *_counts(root, terms.shape),
+        *_cost(root, judged, result),
+        *_plan_and_value(judged, terms, result),
     )
-    return Verification(not differences, differences, derived)
+    known = {
+        POOLED: False,
+        SINGLE: episodes is not None,
+        CHOSEN: False,
+        PLAN: judged.complete,
+        TERMS: call is not None,
+    }
+    taken = tuple(what for what, derived_again in known.items() if not derived_again)
+    return Verification(not differences, differences, derived, taken)
+
+
+def _without_mishaps(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A file of before may say what went wrong on the way, which no reading shows."""
+    usage = {name: value for name, value in data["usage"].items() if name not in MISHAPS}
+    return {**data, "usage": usage}
 
 
 def _plan_and_value(judged: Judgement, terms: Terms, result: Result) -> tuple[str, ...]:
     """Where plan, value or interval are not what the readings show."""
     found: list[str] = []
     plan = judged.plan.actions
-    if plan != result.actions[: len(plan)]:
-        found.append(f"the readings make {plan} the plan")
-    if math.isfinite(judged.value) and judged.value != result.value:
+    rest = (0,) * (terms.shape.horizon - len(plan))
+    decided = plan + rest if judged.complete else result.actions[: terms.shape.horizon]
+    if decided != result.actions or len(decided) != terms.shape.horizon:
+        found.append(f"the readings make {plan + rest} the plan")
+    same = judged.value == result.value or (math.isnan(judged.value) and math.isnan(result.value))
+    if not same:
         found.append(f"the file says value {result.value}, its readings show {judged.value}")
-    if not result.certificate.doubts:
-        shown = interval(judged, terms)
-        if shown != result.interval:
-            found.append(f"the file says interval {result.interval}, its readings show {shown}")
+    shown = terms.return_range if result.certificate.doubts else interval(judged, terms)
+    if shown != result.interval:
+        found.append(f"the file says interval {result.interval}, its readings show {shown}")
     return tuple(found)
 
 
-def _cost(root: Node, result: Result) -> tuple[str, ...]:
+def _cost(root: Node, judged: Judgement, result: Result) -> tuple[str, ...]:
     """Where the cost is not what the readings show: every episode reads the start."""
-    steps = sum(node.count for node in walk(root))
-    episodes = result.episodes - result.usage.pilot_episodes
-    shown = (
-        ("episodes", episodes, root.count),
-        ("steps", result.steps - result.usage.pilot_steps, steps),
-    )
+    usage, nodes = result.usage, list(walk(root))
+    shown: dict[str, tuple[Any, Any]] = {
+        "episodes": (usage.episodes - usage.pilot_episodes, root.count),
+        "steps": (usage.steps - usage.pilot_steps, sum(node.count for node in nodes)),
+        "nodes": (usage.nodes, sum(node.rewards.count > 0 for node in nodes)),
+        "n_actions": (usage.n_actions, judged.machine.n_actions),
+        "feature_batches": (usage.feature_batches, 0),  # of fixed schedules, like the next
+        "reward_batches": (usage.reward_batches, 0),
+    }
+    if judged.complete:
+        tried = tried_by_level(judged.machine)
+        shown["expansions"], shown["covered"] = zip(
+            (usage.expansions, usage.covered), tried, strict=True
+        )
     return tuple(
         f"the file says {claimed} {name}, its readings show {read}"
-        for name, claimed, read in shown
+        for name, (claimed, read) in shown.items()
         if claimed != read
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from surepath.learners.base import Asking
+from surepath.run.checkpoints import caught_up, keep_checkpoint
 from surepath.run.interrupts import interruptible, uninterrupted
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
@@ -24,15 +26,19 @@ def drive(
     budget: int | None = None,
     steps: int | None = None,
     watch: Watcher | None = None,
+    checkpoints: bool = True,
 ) -> bool:
     """Run the learner on the runner's system until it asks for nothing more.
 
     budget: most episodes to spend. steps: most steps to spend. Returns False when the next batch
     would cost more than one of them allows; that batch is not run. InterruptedRun on Ctrl-C, when
-    the learner has taken in all that it was told, or a second time.
+    the learner has taken in all that it was told, or a second time. checkpoints: whether to go on
+    where the journal's last one was made, without deciding once more what was decided before it,
+    and to make others.
     """
     summary = summarises(runner.system, learner.embedding.statistics)
-    batch = 0
+    within = (budget or math.inf, steps or math.inf)
+    batch = caught_up(learner, runner.journal, within) if checkpoints else 0
     while requests := _next(learner):
         cost = sum(request.count for request in requests)
         if budget is not None and learner.usage.episodes + cost > budget:
@@ -42,6 +48,8 @@ def drive(
         with interruptible():
             readings = runner.run(batch, requests, summary=summary)
         with uninterrupted():
+            if checkpoints:
+                keep_checkpoint(learner, runner.journal, batch)
             learner.tell(readings)
             learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
             batch += 1

@@ -6,17 +6,17 @@ What an executor runs is checked and recorded before anybody uses it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from surepath.errors import JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Fault, Row
+from surepath.journal.rows import Fault, Origin, Row, joined
 from surepath.learners.base import sound
 from surepath.run.executors import Executor, Serial
-from surepath.run.work import Failure, Unit, joined, unit_of
-from surepath.system import Readings, Request, Summarising, System
+from surepath.run.work import Failure, Unit, unit_of
+from surepath.system import Episodes, Readings, Request, Summarising, System
 
 FLUSH_SECONDS = 0.5
 """Finished episodes wait at most so long until they are written to the journal."""
@@ -42,13 +42,16 @@ class Runner:
         executor: Executor | None = None,
         journal: Journal | None = None,
         reward_range: tuple[float, float] | None = None,
+        origin: Callable[[int], Origin] = Origin.of,
     ) -> None:
+        """origin: what the rows of a batch say of themselves."""
         self.system = system
         self.seed = seed
-        self.retries = 0 if journal is None else journal.count()[1]  # attempts that failed
+        self.retries = 0 if journal is None else journal.faults()  # attempts that failed
         self._executor = executor or Serial()
-        self._journal = journal
+        self.journal = journal
         self._reward_range = reward_range or (-np.inf, np.inf)
+        self._origin = origin
 
     @property
     def replaced(self) -> int:
@@ -60,20 +63,19 @@ class Runner:
 
         summary: whether the system may answer with a sufficient statistic.
         """
+        units = [
+            unit_of(self.system, batch, index, request, self.seed, summary=summary)
+            for index, request in enumerate(requests)
+        ]
         found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
-        for row in self._journal.batch(batch) if self._journal else ():
-            if not _fits(row, requests, found):
+        for row in self.journal.batch(batch) if self.journal else ():
+            if row.origin != self._origin(batch) or not _fits(row, units, found):
                 raise _other_run(row)
             found[row.request].append((row.first, sound(row.readings, self._reward_range)))
         missing = [
-            unit
-            for index, request in enumerate(requests)
-            for unit in _missing(
-                unit_of(self.system, batch, index, request, self.seed, summary=summary),
-                found[index],
-            )
+            part for unit, known in zip(units, found, strict=True) for part in _missing(unit, known)
         ]
-        with _Recorder(self._journal) as recorder:
+        with _Recorder(self.journal) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
                 for unit, read in report.done:
                     readings = sound(read, self._reward_range)
@@ -86,23 +88,23 @@ class Runner:
         return [joined(request.actions, parts) for request, parts in pairs]
 
 
-def _fits(
-    row: Row, requests: Sequence[Request], found: Sequence[Sequence[tuple[int, Readings]]]
-) -> bool:
+def _fits(row: Row, units: Sequence[Unit], found: Sequence[Sequence[tuple[int, Readings]]]) -> bool:
     """Whether the row answers one of the requests, and comes after what was found of it before."""
-    if row.request >= len(requests):
+    if row.request >= len(units):
         return False
-    request, before = requests[row.request], found[row.request]
+    unit, before, readings = units[row.request], found[row.request], row.readings
     start = before[-1][0] + before[-1][1].count if before else 0
-    stop = row.first + row.readings.count
-    return row.readings.actions == request.actions and start <= row.first and stop <= request.count
+    placed = start <= row.first and row.first + readings.count <= unit.count
+    # Whoever tells readings may tell a statistic; surepath knows which of them it drew itself.
+    drawn = row.origin is Origin.GIVEN or isinstance(readings, Episodes) != unit.summary
+    return readings.actions == unit.request.actions and placed and drawn
 
 
 def _other_run(row: Row) -> JournalError:
     return JournalError(
         "the journal does not fit this run",
-        got=f"{row.readings.count} episodes of {row.readings.actions} in batch {row.batch}, where "
-        "others are asked for",
+        got=f"{row.readings.count} episodes ({row.origin}) of {row.readings.actions} in batch "
+        f"{row.batch}, request {row.request}, where others are asked for",
         remedy="Continue it with the version of surepath and its dependencies that began it, or "
         "begin a new one.",
     )
@@ -136,7 +138,9 @@ class _Recorder:
 
     def keep(self, unit: Unit, readings: Readings) -> None:
         if self._journal is not None:
-            self._rows.append(Row(unit.batch, unit.index, unit.first, readings))
+            self._rows.append(
+                Row(unit.batch, unit.index, unit.first, readings, Origin.of(unit.batch))
+            )
             self._flush_if_late()
 
     def note(self, failed: Iterable[Failure]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -18,8 +17,6 @@ import numpy as np
 from surepath.errors import InputError
 from surepath.run import seeds
 from surepath.system import (
-    Actions,
-    Episodes,
     Episodic,
     Play,
     Readings,
@@ -175,23 +172,3 @@ def _at_once(system: System, unit: Unit) -> Readings:
             remedy="A larger gap, a smaller norm or a shorter horizon asks for fewer.",
         )
     return cast(Summarising, system).summarise(request, unit.noise())
-
-
-def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
-    """The readings of a request from its parts, each with the number of its first episode."""
-    readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
-    if len(readings) == 1 and not isinstance(readings[0], Episodes):
-        return readings[0]
-    # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
-    # memory, and a run that is continued must find the same sums.
-    return Episodes(
-        actions,
-        np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
-        np.ascontiguousarray(np.concatenate([part.rewards for part in _episodes(readings)])),
-    )
-
-
-def _episodes(readings: list[Readings]) -> Iterator[Episodes]:
-    for part in readings:
-        assert isinstance(part, Episodes)  # a statistic is never split
-        yield part

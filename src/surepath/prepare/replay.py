@@ -1,0 +1,170 @@
+"""A run once more, from its recorded call, with its journal as the only source of readings.
+
+Whoever keeps only the episodes that suit him has a journal of true readings and a false plan. So
+the deterministic run is replayed: every row has to be one that it asks for, none may be missing,
+and what it ends with has to be the recorded result. Nothing is run or imported for that. The system
+is a built-in problem, or a stand-in that knows what the system once declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from surepath.adapters.space_data import is_described, space_from_data
+from surepath.errors import JournalError
+from surepath.features import NAMES
+from surepath.journal.database import Journal
+from surepath.journal.identity import ATTRIBUTES, ENGINE, call_of
+from surepath.journal.rows import Origin
+from surepath.learners.base import Asking
+from surepath.prepare.call import Call
+from surepath.prepare.start import start
+from surepath.prepare.systems import system_again
+from surepath.results.data_differences import data_differences
+from surepath.results.result import Result, restored
+from surepath.run.checkpoints import CHECKPOINT, checkpoint_of
+from surepath.run.driver import drive
+from surepath.run.runner import Runner
+from surepath.run.work import Unit, UnitReport
+from surepath.system import Actions, Counts, Episodes, Moments, Request, Summary, System
+
+UNUSABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What a call can end in that no run was ever made with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of replaying a run."""
+
+    differences: tuple[str, ...] = ()  # between the recorded run and the replayed one
+    impossible: str = ""  # why it was not replayed; empty where it was
+
+
+def replay(journal: Journal) -> Replay:
+    """Replay the run of a journal that has ended, and compare."""
+    configured, recorded = journal.configuration, restored(journal.get("result"))
+    try:
+        if why := _impossible(configured):
+            return Replay(impossible=why)
+        found, checkpoint = _replayed(journal, configured, recorded.usage.episodes)
+    except (JournalError, *UNUSABLE) as error:
+        said = str(error) if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
+        return Replay((f"the recorded run is not one that its call leads to: {said}",))
+    episodes = journal.count()[0]
+    extra = episodes - found.episodes
+    unasked = (f"{extra} of the {episodes} recorded episodes were not asked for",) if extra else ()
+    mine, theirs = ({**each.saved(), "call": None} for each in (recorded, found))
+    kept = () if checkpoint is None else data_differences(CHECKPOINT, *checkpoint)
+    return Replay((*unasked, *data_differences("", mine, theirs), *kept))
+
+
+def _impossible(configured: Mapping[str, Any]) -> str:
+    """Why nobody can replay the run by what its journal says; empty where it can be."""
+    engine, features = configured.get("engine", 1), configured["features"]
+    declared = configured.get("declared")
+    if engine != ENGINE:
+        return f"it was begun by engine {engine} of surepath, this is engine {ENGINE}"
+    if features not in NAMES:
+        return f"its features are not in the file: {features}"
+    if declared is None:
+        known = "problem" in configured["system"]
+        return "" if known else "its journal is of a version that did not describe systems"
+    if declared["problem"] and (configured["guarantee"] != Call.guarantee):
+        return "its system is a problem of somebody's own, whose oracle is not in the file"
+    if not is_described(declared["observation_space"]):
+        return "its observation space was too large to be written down"
+    return ""
+
+
+def _replayed(
+    journal: Journal, configured: Mapping[str, Any], episodes: int
+) -> tuple[Result, tuple[Any, Any] | None]:
+    """What the run ends with when it may spend so many episodes; its checkpoint, read and made."""
+    called = call_of(configured)
+    identity, declared = called.pop("system"), configured.get("declared")
+    if declared is None:
+        system = system_again(identity, called["horizon"])
+    else:
+        system = _stand_in(called["horizon"], declared)
+        called["reward_range"] = tuple(declared["rewards"])
+    told = "elsewhere" in identity
+    runner = Runner(
+        system,
+        called["seed"],
+        executor=_Nobody(),
+        journal=journal,
+        origin=(lambda _: Origin.GIVEN) if told else Origin.of,
+    )
+    run = start(Call.of(system, **called), lambda: runner)
+    kept = journal.get(CHECKPOINT)
+    made = [checkpoint_of(run.learner, 0)]
+
+    def watch(learner: Asking) -> None:
+        if kept is not None and made[-1] is not None and made[-1]["batch"] < kept["batch"]:
+            made.append(checkpoint_of(learner, len(made)))
+
+    drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
+    return run.result(), None if kept is None else (kept, made[-1])
+
+
+class _Nobody:
+    """An executor that runs nothing: whatever it is asked for should have been recorded."""
+
+    replaced = 0
+
+    def run(self, system: System, units: Iterable[Unit]) -> Iterator[UnitReport]:
+        del system
+        missing = next(iter(units))
+        raise JournalError(
+            "the journal lacks episodes that the run asked for",
+            got=f"nothing for {missing}, {missing.count} times {missing.request.actions}",
+            remedy="Use the file as it was written.",
+        )
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+# ---------------------------------------------------------------- the system that is not here
+
+
+class _StandIn:
+    """A system that is not here, known by what it once declared."""
+
+    def __init__(self, horizon: int, declared: Mapping[str, Any]) -> None:
+        self.horizon: int = horizon
+        self.n_actions: int = declared["n_actions"]
+        space = declared["observation_space"]
+        self.observation_space = None if space is None else space_from_data(space)
+        for name in ATTRIBUTES & declared.keys():
+            setattr(self, name, declared[name])
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        raise NotImplementedError  # the executor runs nothing
+
+
+class _SummarisingStandIn(_StandIn):
+    """The same, of a system that drew sufficient statistics."""
+
+    statistic: type[Counts | Moments] = Counts
+
+    def summarise(self, request: Request, rng: np.random.Generator) -> Summary:
+        raise NotImplementedError  # as above
+
+
+def _stand_in(horizon: int, declared: Mapping[str, Any]) -> System:
+    if declared["statistic"] is None:
+        return _StandIn(horizon, declared)
+    system = _SummarisingStandIn(horizon, declared)
+    system.statistic = {"Counts": Counts, "Moments": Moments}[declared["statistic"]]
+    return system

@@ -1,0 +1,76 @@
+"""Where a run was: a resumed one is told its readings, and does not decide everything once more.
+
+What a learner has read is a fold of what it was told. What it decided on the way follows from that
+too, but only by judging again after every batch, which is most of its time. So the decisions are
+kept in the journal, as data, with the number of the batch they led to; what they were decided from
+stays in the rows, and is read again. `surepath verify` uses no checkpoint, and compares it with the
+replayed run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from surepath.errors import JournalError
+from surepath.journal.database import Journal
+from surepath.journal.rows import PILOT, requests_of
+from surepath.learners.adaptive import Adaptive
+from surepath.learners.base import Asking
+from surepath.system import Readings
+
+CHECKPOINT = "checkpoint"
+"""The entry of a journal that holds it."""
+
+
+def checkpoint_of(learner: Asking, batch: int) -> dict[str, Any] | None:
+    """The checkpoint before this batch is told; None of a learner that keeps none."""
+    decided = learner.decided()
+    if decided is None:
+        return None
+    usage = learner.usage
+    return {
+        "batch": batch,
+        "episodes": usage.episodes,
+        "steps": usage.steps,
+        "decided": decided,
+    }
+
+
+def keep_checkpoint(learner: Asking, journal: Journal | None, batch: int) -> None:
+    """Write the checkpoint down, where the journal is not ahead of it."""
+    found = None if journal is None else journal.get(CHECKPOINT)
+    if journal is None or (found is not None and found["batch"] >= batch):
+        return
+    made = checkpoint_of(learner, batch)
+    if made is not None:
+        journal.put(CHECKPOINT, made)
+
+
+def caught_up(learner: Asking, journal: Journal | None, within: tuple[float, float]) -> int:
+    """Bring a new learner to the last checkpoint; the number of the batch that it asks for then.
+
+    within: episodes and steps that may be spent: a run that would have ended before does not skip.
+    """
+    found = None if journal is None else journal.get(CHECKPOINT)
+    if journal is None or found is None or not isinstance(learner, Adaptive):
+        return 0
+    if found["episodes"] > within[0] or found["steps"] > within[1]:
+        return 0
+    learner.catch_up(_told(journal, found["batch"]), found["decided"])
+    if (learner.usage.episodes, learner.usage.steps) != (found["episodes"], found["steps"]):
+        raise JournalError(
+            "the journal does not fit its checkpoint",
+            got=f"{learner.usage.episodes} episodes before batch {found['batch']}, where "
+            f"{found['episodes']} were",
+            remedy="Restore the file from a copy; surepath verify says what is wrong with it.",
+        )
+    return int(found["batch"])
+
+
+def _told(journal: Journal, stop: int) -> Iterator[list[Readings]]:
+    """The readings of all requests of each batch before `stop`."""
+    rows = (row for row in journal.rows() if row.batch < min(stop, PILOT))
+    for _, batch in groupby(requests_of(rows), key=lambda pair: pair[0].batch):
+        yield [readings for _, readings in batch]
