@@ -421,7 +421,7 @@ def test_the_chance_against_its_test() -> None:
     x, y = [0.1, -0.2], [0.4, 0.3]
     squares = ((np.array(x) - y) ** 2).sum() / (1 / 40 + 1 / 60)
     assert vectors(2).chance(place(40, x), place(60, y)) == pytest.approx(stats.chi2.sf(squares, 2))
-    assert vectors(2).chance(place(40, x), np.zeros((1, 5))) == 1
+    assert vectors(2).chance(place(40, x), np.zeros((1, 6))) == 1
 
 
 # ---------------------------------------------------------------- how far apart
@@ -503,3 +503,73 @@ def test_what_rounding_leaves_is_no_difference() -> None:
     apart = compare.apart(samples[0], samples[1], ONE_NODE)
     squared = float(apart.distance[0] ** 2 / apart.variance[0])
     assert squared < stats.chi2.isf(SURE, 2)
+
+
+# ---------------------------------------------------------------- noise in directions of its own
+
+
+def oblique(rng: np.random.Generator, n: int, off: float = 0.0) -> np.ndarray:
+    """Readings [n, 8] that are quiet along the diagonal (0.01), and so much of it off there."""
+    d = 8
+    along = np.ones(d) / math.sqrt(d)
+    rows = rng.normal(size=(n, d))
+    return rows - 0.99 * (rows @ along)[:, None] * along + 0.01 * off * along
+
+
+def hotelling(groups: list[np.ndarray]) -> tuple[float, float]:
+    """Squared distance of the first two, over that of its noise, and directions."""
+    d = groups[0].shape[1]
+    samples, compare = vector_samples([[cloud(rows)] for rows in groups], d, products=True)
+    apart = compare.apart(samples[0], samples[1], ONE_NODE)
+    return float(apart.distance[0] ** 2 / apart.variance[0]), float(apart.freedom[0])
+
+
+def test_a_pair_is_measured_in_its_own_noise_whatever_that_of_others() -> None:
+    """Beside places that are loud in all directions, a quiet difference is as far as it was."""
+    rng, n = np.random.default_rng(3), 4000
+    loud = [rng.normal(40, 1, (n, 8)) * rng.uniform(1, 4, 8) for _ in range(2)]
+    pair = [oblique(rng, n), oblique(rng, n, off=0.78)]
+    alone, among = hotelling(pair)[0], hotelling(pair + loud)[0]
+    assert among == pytest.approx(alone, rel=1e-3)
+    assert among == pytest.approx(0.78**2 * n / 2, rel=0.15)
+
+
+def test_squared_distances_are_those_of_hotelling() -> None:
+    """Of one law: as large as directions there are, as seldom larger as chi-square says."""
+    rng, runs, d = np.random.default_rng(4), 400, 5
+    found = np.array([hotelling([rng.normal(size=(n, d)) for n in (60, 300)]) for _ in range(runs)])
+    np.testing.assert_allclose(found[:, 1], d, atol=1e-3)
+    assert stats.kstest(found[:, 0], stats.chi2(d).cdf).pvalue > SURE
+
+
+def test_directions_in_which_a_pair_has_no_noise_are_not_counted() -> None:
+    """Two of five features follow from the others where the pair is, and not elsewhere."""
+    rng, n = np.random.default_rng(5), 500
+
+    def there() -> np.ndarray:
+        rows = rng.normal(size=(n, 3))
+        return np.column_stack([rows, rows[:, 0] + rows[:, 1], rows[:, 2]])
+
+    elsewhere = rng.normal(size=(n, 5))
+    squared, freedom = hotelling([there(), there(), elsewhere])
+    assert freedom == pytest.approx(3, abs=1e-2)
+    assert squared < stats.chi2.isf(SURE, 3)
+
+
+def test_the_noise_of_a_pair_is_known_after_twice_as_many_readings_as_directions() -> None:
+    rng, d = np.random.default_rng(6), 10
+    for n, known in ((8, False), (12, True)):
+        groups = [rng.normal(size=(count, d)) for count in (n, n, 500)]
+        samples, compare = vector_samples([[cloud(rows)] for rows in groups], d, products=True)
+        apart = compare.apart(samples[0], samples[1], ONE_NODE)
+        assert np.isfinite(apart.variance[0]) == known
+
+
+def test_what_differs_beyond_chance_is_said_to() -> None:
+    rng, n = np.random.default_rng(7), 2000
+    for off, differs in ((0.0, False), (0.78, True)):
+        groups = [oblique(rng, n), oblique(rng, n, off), rng.normal(40, 2, (n, 8))]
+        samples, compare = vector_samples([[cloud(rows)] for rows in groups], 8, products=True)
+        assert float(compare.log_odds(samples[0], samples[1])) > 0  # sorting does not see it
+        apart = compare.apart(samples[0], samples[1], ONE_NODE)
+        assert compare.differ(apart, 1e-6)[0] == differs

@@ -296,7 +296,7 @@ def test_of_many_merges_the_one_that_excludes_least_counts() -> None:
     apart = Apart(distance, variance, np.zeros(4))
     evidence = np.array([*Symbols().log_evidence(apart, 0.3)[:2], np.inf, 0.0])
     way, read = np.zeros(4, dtype=np.int64), np.array([100.0, 100.0, np.inf, 100.0])
-    merges = Merges(evidence, apart, way, read, read)
+    merges = Merges(evidence, apart, way, read, read, np.zeros(4, dtype=bool))
     each = separation.excluded(Symbols(), apart)
     # The third founds its state, and the last is not settled: they exclude nothing.
     assert merges.tested.tolist() == [True, True, False, True]

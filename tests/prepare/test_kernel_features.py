@@ -132,11 +132,16 @@ def test_something_new_in_an_image_is_seen() -> None:
     assert np.linalg.norm(after.mean(axis=0) - before.mean(axis=0)) > 10 * noise
 
 
-@pytest.mark.parametrize(("numbers", "beside"), [(2, True), (16, True), (17, False)])
-def test_few_numbers_stand_beside_the_kernel_of_an_adaptive_run(numbers: int, beside: bool) -> None:
+@pytest.mark.parametrize(("numbers", "kernel"), [(2, 64), (17, 63), (64, 16), (65, 64)])
+def test_numbers_stand_beside_the_kernel_of_an_adaptive_run(numbers: int, kernel: int) -> None:
+    """All covariances are recorded as long as both fit; a long observation has the kernel alone."""
+    beside = numbers <= 64
     problem = surepath.make("gaussian", horizon=2, states=2, dimension=numbers)
     task = plan_task(Call.of(problem, features="rbf"))
     features = task.features
     assert isinstance(features, Growing)
-    assert features.dimension - features.nystroem.dimension == (numbers if beside else 0)
+    assert features.nystroem.dimension == kernel
+    assert features.landmarks == 64
+    assert features.dimension == kernel + (numbers if beside else 0)
     assert (f"the {numbers} numbers themselves" in task.notes[0]) == beside
+    assert ("much quieter than the others does not show" in task.notes[0]) != beside

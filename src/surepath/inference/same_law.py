@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln, ive
 
 from surepath.inference.tuning import TUNING
@@ -39,6 +40,10 @@ ROUNDING = 1e-12
 
 CANCELLED = 16 * float(np.finfo(np.float64).eps)
 """What rounding may leave of sums of squares that cancel, relative to the sums."""
+
+LARGEST_PRODUCTS = 2**26
+"""Numbers in the products of all samples of a level (512 MB); beyond, noise is compared along the
+axes of the level only."""
 
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
@@ -80,6 +85,14 @@ class Comparison(Protocol):
 
     def counts(self, sample: FloatArray) -> FloatArray:
         """Readings at each node of the window, [..., P]."""
+        ...
+
+    def brief(self, samples: FloatArray) -> FloatArray:
+        """As much of the samples as `log_odds` and `chance` need: what is sorted by."""
+        ...
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """Whether samples of one law are so far apart with a probability below the alarm only."""
         ...
 
 
@@ -126,6 +139,14 @@ class Symbols:
     def counts(self, sample: FloatArray) -> FloatArray:
         return sample.sum(axis=-1)
 
+    def brief(self, samples: FloatArray) -> FloatArray:
+        return samples
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """Sorting has seen all that there is: a total variation says no more."""
+        del alarm
+        return np.zeros(apart.distance.shape, dtype=bool)
+
 
 def _entropy(counts: FloatArray) -> FloatArray:
     """Sum of n ln(n / total) over the symbols, [...]: the log-likelihood of the shares seen."""
@@ -149,6 +170,10 @@ class Vectors:
     node of the window. A place may have more noise than the others, or less: it is compared with
     its own (as in Welch's test), which is taken to be the shared one until its readings show
     otherwise.
+
+    Noise of a place may also lie in other directions than that of the others. Sorting does not look
+    at that, for there are many pairs. What settles a merge does: behind the rest a sample has all
+    products of its features, [P, 2 + 2 D + D^2], where they were recorded.
     """
 
     shares: FloatArray  # [P, D], of the noise that is counted with, what is really there: 0 to 1
@@ -163,14 +188,14 @@ class Vectors:
         # Readings without any noise that are equal are of one state, by the lean of one direction.
         counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
         lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
-        by_scale = (lean.sum(axis=-1) / _repeats(one, other)).sum(axis=-1) / 2
+        by_scale = (lean.sum(axis=-1) / self._repeats(one, other)).sum(axis=-1) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """By the chi-square test of equal means, with the noise as it is estimated."""
         difference, noise = self._difference(one, other)
-        repeats = _repeats(one, other)
+        repeats = self._repeats(one, other)
         squares = ((difference**2 / noise).sum(axis=-1) / repeats).sum(axis=-1)
         read = np.minimum(one[..., 0], other[..., 0]) > 0
         freedom = np.where(read, self._freedom / repeats, 0.0).sum(axis=-1)
@@ -179,14 +204,45 @@ class Vectors:
 
     def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
         """In units of the noise of one reading; over several nodes, as one long vector."""
-        difference, noise = self._difference(one, other, _own_noise)
         with np.errstate(divide="ignore"):
-            variance = (1 / one[..., 0] + 1 / other[..., 0])[..., ways].max(axis=-1)
-        squared = (difference**2 / noise).sum(axis=-1)[..., ways].sum(axis=-1)
-        read = np.isfinite(variance)
-        distance = np.sqrt(squared * np.where(read, variance, 0.0))
-        freedom = np.broadcast_to(self._freedom[ways].sum(axis=-1), distance.shape)
-        return Apart(distance, variance, freedom)
+            variance = 1 / one[..., 0] + 1 / other[..., 0]  # [..., P]
+        if one.shape[-1] > self._brief:
+            squared, freedom, known = self._in_their_own_noise(one, other)
+            variance = np.where(known, variance, np.inf)
+        else:
+            difference, noise = self._difference(one, other, _own_noise)
+            squared = (difference**2 / noise).sum(axis=-1)
+            freedom = np.broadcast_to(self._freedom, squared.shape)
+        longest = variance[..., ways].max(axis=-1)
+        read = np.isfinite(longest)
+        squared = np.where(np.isfinite(variance), squared, 0.0)[..., ways].sum(axis=-1)
+        distance = np.sqrt(squared * np.where(read, longest, 0.0))
+        return Apart(distance, longest, freedom[..., ways].sum(axis=-1))
+
+    def _in_their_own_noise(
+        self, one: FloatArray, other: FloatArray
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Hotelling's squared distance, directions, and whether the noise is known, [..., P].
+
+        If the two are one state they have one noise, which both have shown. It is known when there
+        are twice as many readings as directions that have any; estimated, it makes distances too
+        long by a factor that is taken off.
+        """
+        size = self.shares.shape[-1]
+        n, m = one[..., 0], other[..., 0]
+        read = np.maximum(n + m - 2, 1.0)
+        (mine, first), (theirs, second) = (_mean_and_scatter(s, size) for s in (one, other))
+        # What rounding leaves of the scatter is no noise, but no less is taken for it.
+        left = (_rounding(one, size) + _rounding(other, size)) / read[..., None] + NOISELESS
+        noise = (first + second) / read[..., None, None] + left[..., None] * np.eye(size)
+        inverse = np.linalg.inv(noise)
+        freedom = np.clip(size - (left * np.diagonal(inverse, 0, -2, -1)).sum(axis=-1), 0, size)
+        difference = mine - theirs
+        length = np.einsum("...i,...ij,...j->...", difference, inverse, difference)
+        shorter = np.maximum(read - freedom - 1, 1.0) / read
+        known = (read >= 2 * freedom) & (np.minimum(n, m) > 0)
+        squared = shorter * n * m / np.maximum(n + m, 1.0) * np.maximum(length, 0.0)
+        return squared, freedom, known
 
     def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
         """By the likelihood ratio of the distance alone: no difference, against this one.
@@ -205,6 +261,37 @@ class Vectors:
     def counts(self, sample: FloatArray) -> FloatArray:
         return sample[..., 0]
 
+    def brief(self, samples: FloatArray) -> FloatArray:
+        return samples[..., : self._brief]
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """By the chi-square law of the squared distance."""
+        read = np.isfinite(apart.variance)
+        squared = apart.distance**2 / np.where(read, apart.variance, 1.0)
+        return read & (_chi_square_tail(np.maximum(apart.freedom, 1.0), squared) < alarm)
+
+    @property
+    def _brief(self) -> int:
+        """Entries of a sample but for the products."""
+        return 2 + 2 * self.shares.shape[-1]
+
+    def _repeats(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """How many directions move as one in the difference of two samples, [..., P]; at least 1.
+
+        The axes are uncorrelated in the noise that all places share. In that of a single place they
+        need not be: of a kernel's features every place has its own. A sum of squares of D
+        directions with correlations R has the mean D and the variance 2 tr(R^2), like g times a
+        chi-square number with D / g degrees of freedom, g = tr(R^2) / D (Satterthwaite). Mixing
+        correlations makes g smaller, so the mean of the two g is on the safe side. The side read
+        less weighs more.
+        """
+        n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
+        mine, theirs = (
+            np.maximum(sample[..., self._brief - 1] / np.maximum(sample[..., 0], 1.0), 1.0)
+            for sample in (one, other)
+        )
+        return (m * mine + n * theirs) / (n + m)
+
     @property
     def _freedom(self) -> FloatArray:
         """[P], directions that have noise."""
@@ -214,25 +301,9 @@ class Vectors:
         self, one: FloatArray, other: FloatArray, noise: _Noise | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Of the means, and the variance of its noise; infinite where either was not read."""
-        mine, theirs = (_moments(sample, noise or _likely_noise) for sample in (one, other))
+        size = self.shares.shape[-1]
+        mine, theirs = (_moments(sample, size, noise or _likely_noise) for sample in (one, other))
         return mine[0] - theirs[0], mine[1] + theirs[1]
-
-
-def _repeats(one: FloatArray, other: FloatArray) -> FloatArray:
-    """How many directions move as one in the difference of two samples, [..., P]; at least 1.
-
-    The axes are uncorrelated in the noise that all places share. In that of a single place they
-    need not be: of a kernel's features every place has its own. A sum of squares of D directions
-    with correlations R has the mean D and the variance 2 tr(R^2), like g times a chi-square number
-    with D / g degrees of freedom, g = tr(R^2) / D (Satterthwaite). Mixing correlations makes g
-    smaller, so the mean of the two g is on the safe side. The side read less weighs more.
-    """
-    n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
-    mine, theirs = (
-        np.maximum(sample[..., -1] / np.maximum(sample[..., 0], 1.0), 1.0)
-        for sample in (one, other)
-    )
-    return (m * mine + n * theirs) / (n + m)
 
 
 def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
@@ -262,12 +333,25 @@ def _log_bessel(order: FloatArray, x: FloatArray) -> FloatArray:
     return exponent - np.log(2 * math.pi * order * root) / 2 + np.log1p(first + second)
 
 
-def _moments(sample: FloatArray, noise_of: _Noise) -> tuple[FloatArray, FloatArray]:
-    """Means of the features, and the variances of these means."""
-    dimension = sample.shape[-1] // 2 - 1
+def _mean_and_scatter(sample: FloatArray, dimension: int) -> tuple[FloatArray, FloatArray]:
+    """Means of the features [..., D], and products of the distances from them [..., D, D]."""
     n = sample[..., :1]
     mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
-    scatter = np.maximum(sample[..., 1 + dimension : -1] - n * mean**2, 0.0)
+    products = sample[..., 2 + 2 * dimension :].reshape(*sample.shape[:-1], dimension, dimension)
+    return mean, products - n[..., None] * mean[..., :, None] * mean[..., None, :]
+
+
+def _rounding(sample: FloatArray, dimension: int) -> FloatArray:
+    """What rounding may have left of the squares, [..., D]."""
+    squares = sample[..., 1 + dimension : 1 + 2 * dimension]
+    return squares - sample[..., 2 + 2 * dimension :: dimension + 1]
+
+
+def _moments(sample: FloatArray, dimension: int, noise_of: _Noise) -> tuple[FloatArray, FloatArray]:
+    """Means of the features, and the variances of these means."""
+    n = sample[..., :1]
+    mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
+    scatter = np.maximum(sample[..., 1 + dimension : 1 + 2 * dimension] - n * mean**2, 0.0)
     noise = noise_of(scatter, np.maximum(n - 1, 0))
     return mean, np.where(n > 0, noise / np.maximum(n, 1), np.inf)
 
@@ -298,12 +382,15 @@ WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 
 
 def samples_of(
-    windows: WindowReadings, dimension: int, *, symbols: bool
+    windows: WindowReadings, dimension: int, *, symbols: bool, products: bool = False
 ) -> tuple[FloatArray, Comparison]:
-    """The readings as samples, [G, P, ...], and how to compare them."""
+    """The readings as samples, [G, P, ...], and how to compare them.
+
+    products: with those of features, where they were recorded and there is room for them.
+    """
     if symbols:
         return symbol_samples(windows, dimension), Symbols()
-    return vector_samples(windows, dimension)
+    return vector_samples(windows, dimension, products=products)
 
 
 def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
@@ -314,9 +401,14 @@ def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
     return counts[..., seen] if seen.any() else counts[..., :1]
 
 
-def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray, Vectors]:
+def vector_samples(
+    windows: WindowReadings, dimension: int, *, products: bool = False
+) -> tuple[FloatArray, Vectors]:
     """Numbers, sums and squares in units of the noise shared at each node, [G, P, 2 + 2 D]."""
-    samples = np.zeros((len(windows), len(windows[0]), 2 + 2 * dimension))
+    sizes = len(windows), len(windows[0])
+    recorded = all(c is None or c.squares.ndim == 2 for window in windows for c in window)
+    products &= recorded and sizes[0] * sizes[1] * dimension**2 <= LARGEST_PRODUCTS
+    samples = np.zeros((*sizes, 2 + 2 * dimension + (dimension**2 if products else 0)))
     shares = np.zeros((len(windows[0]), dimension))
     for position in range(samples.shape[1]):
         clouds = [window[position] for window in windows]
@@ -326,7 +418,8 @@ def vector_samples(windows: WindowReadings, dimension: int) -> tuple[FloatArray,
             whole = np.sum([cloud.total for cloud in present], axis=0)
             centre = whole / sum(cloud.count for cloud in present)
             axes, shares[position] = _whitening(present)
-            samples[read, position] = _sharing([_whitened(each, centre, axes) for each in present])
+            rows = _sharing([_whitened(each, centre, axes) for each in present], dimension)
+            samples[read, position] = rows[:, : samples.shape[-1]]
     return samples, Vectors(shares)
 
 
@@ -335,7 +428,7 @@ def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
     if cloud.squares.ndim == 1:
         raw = cloud.squares
         squares = raw - 2 * cloud.total * centre + cloud.count * centre**2
-        spread, together = squares @ axes**2, 1.0
+        spread, together, products = squares @ axes**2, 1.0, np.zeros(0)
     else:
         raw = np.diag(cloud.squares)
         cross = np.outer(cloud.total, centre)
@@ -344,16 +437,17 @@ def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
         spread, together = np.diag(products), _moving_together(products, total, cloud.count)
     # Sums of squares cancel along axes of little noise. No less is left there than rounding leaves.
     rounding = CANCELLED * (np.sqrt(np.maximum(raw, 0.0)) @ np.abs(axes)) ** 2
-    return np.concatenate([[cloud.count], total, spread + rounding, [together]])
+    return np.concatenate([[cloud.count], total, spread + rounding, [together], products.ravel()])
 
 
-def _sharing(rows: list[FloatArray]) -> FloatArray:
-    """Rows of places, how much moves together drawn to what it is at all of them, and pooled."""
+def _sharing(rows: list[FloatArray], dimension: int) -> FloatArray:
+    """Rows of places, how much moves together drawn to what it is at all of them, and summed."""
     samples = np.array(rows)
     count, freedom = samples[:, 0], np.maximum(samples[:, 0] - 1, 0)
-    everywhere = (1 + freedom @ samples[:, -1]) / (1 + freedom.sum())
+    together = samples[:, 1 + 2 * dimension]
+    everywhere = (1 + freedom @ together) / (1 + freedom.sum())
     shared = TUNING.shared_noise
-    samples[:, -1] = count * (shared * everywhere + freedom * samples[:, -1]) / (shared + freedom)
+    together[:] = count * (shared * everywhere + freedom * together) / (shared + freedom)
     return samples
 
 

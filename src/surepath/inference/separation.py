@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from surepath.inference.same_law import Apart, Comparison
+from surepath.inference.tuning import TUNING
 from surepath.system import Actions, FloatArray, IntArray
 
 BISECTIONS = 12
@@ -67,13 +68,14 @@ class Merges:
     way: IntArray  # [G], through the window: that one
     own: FloatArray  # [G], readings of the sample along it, where there are fewest
     rest: FloatArray  # [G], those of the others of its state that are sure
+    differs: NDArray[np.bool_]  # [G], whether it is another state: beyond chance along some way
 
     @classmethod
     def none(cls, size: int) -> Merges:
         """Where every sample is a state of its own."""
         sure, way = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
         apart = Apart(np.zeros(size), np.full(size, np.inf), np.zeros(size))
-        return cls(sure, apart, way, sure.copy(), sure.copy())
+        return cls(sure, apart, way, sure.copy(), sure.copy(), np.zeros(size, dtype=bool))
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -139,6 +141,8 @@ def _test(
     merges.apart.variance[at] = apart.variance[here]
     merges.apart.freedom[at] = apart.freedom[here]
     merges.way[at] = worst
+    alarm = TUNING.consistency_alarm / apart.distance.size
+    merges.differs[at] = comparison.differ(apart, alarm).any(axis=1)
     nodes = ways[worst]
     rows = np.arange(len(at))[:, None]
     merges.own[at] = comparison.counts(samples)[rows, nodes].min(axis=1)

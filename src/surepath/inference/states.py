@@ -191,16 +191,26 @@ def _follow(
         return [], []
     edges = list(ends)
     windows = [_window(ends[edge], shape.n_actions, max(depth, 1)) for edge in edges]
-    samples, comparison = samples_of(windows, shape.dimension, symbols=shape.symbols)
+    tested = depth > 0 and separation is not None
+    samples, comparison = samples_of(
+        windows, shape.dimension, symbols=shape.symbols, products=tested
+    )
     counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
     # The end that the kept sequence passes comes first: it founds its state, and stands for it.
     order.sort(key=lambda i: (*layer.prefixes[edges[i][0]], edges[i][1]) != kept)
-    labels = _sort(samples, comparison, order) if depth else np.arange(len(edges))
+    labels = np.arange(len(edges))
+    if depth:
+        labels = _sort(comparison.brief(samples), comparison, order)
     merges = Merges.none(len(edges))
-    if depth and separation is not None:
+    if tested and separation is not None:
         ways = ways_through(shape.n_actions, depth)[1]
-        merges = settle_merges(samples, labels, order, comparison, ways, separation)
+        while True:
+            merges = settle_merges(samples, labels, order, comparison, ways, separation)
+            if not merges.differs.any():
+                break
+            # What sorting did not see: those that differ from their state are another one.
+            labels = np.unique(labels + (labels.max() + 1) * merges.differs, return_inverse=True)[1]
     layer.sorting = Sorting(edges, counts, labels, merges, comparison)
     n_states = int(labels.max(initial=-1)) + 1
     members = [list[Node]() for _ in range(n_states)]

@@ -29,7 +29,7 @@ from surepath.features.kernels import (
 )
 from surepath.prepare.pilot import Pilot
 from surepath.prepare.resolved import Resolved, encoding_of, flat_rows
-from surepath.readings.embedding import KernelMap
+from surepath.readings.embedding import COVARIANCE_LIMIT, KernelMap
 from surepath.system import Declared, FloatArray, System
 from surepath.theory.gain import kernel_expansion_bound
 from surepath.validate import nearest, whole
@@ -52,9 +52,12 @@ IMAGES = 1000
 ROOM = 2
 """Most landmarks that a run may come to have, in units of those it begins with."""
 
-FEW_NUMBERS = 16
+MOST_NUMBERS = 64
 """Numbers of an observation up to which they stand beside the features of the kernel themselves, in
-runs that are told when features do not suffice. Of longer ones the covariances are too many."""
+runs that are told when features do not suffice."""
+
+LEAST_FEATURES = 16
+"""Features that a kernel keeps beside so many numbers."""
 
 KERNELS = ("rbf", "matern")
 APPROXIMATIONS = ("exact", "nystroem", "fourier")
@@ -141,30 +144,43 @@ def kernel_features(
         fitted = isinstance(choice.kernel, str) or bool(view_note)
         return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain, fitted)
     if choice.approximation == "nystroem":
+        if grow:
+            features = _growing(kernel, view, choice.components, values)
+            note += f"; approximated by {features.landmarks} landmarks (Nystroem){counted}"
+            note += _beside(features, values.shape[1])
+            return Resolved(features, note, gain, fitted=True)
         nystroem = Nystroem(kernel, pick_landmarks(values, choice.components, rng))
-        features = (
-            _growing(nystroem, view, choice.components, values)
-            if grow
-            else Approximated(nystroem, view)
-        )
         note += f"; approximated by {nystroem.dimension} landmarks (Nystroem){counted}"
-        if isinstance(features, Growing) and features.numbers:
-            note += f"; beside it the {values.shape[1]} numbers themselves"
-        return Resolved(features, note, gain, fitted=True)
+        return Resolved(Approximated(nystroem, view), note, gain, fitted=True)
     # Its inner products may exceed the kernel's, so the kernel's gain does not bound its own.
     psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
     note += f"; approximated by {psi.dimension} random Fourier features"
     return Resolved(Approximated(psi, view), note, fitted=True)
 
 
-def _growing(nystroem: Nystroem, view: Encoder, components: int, values: FloatArray) -> Growing:
+def _growing(kernel: Kernel, view: Encoder, components: int, values: FloatArray) -> Growing:
+    """With the numbers beside the kernel; it makes room for them, so that all covariances count."""
+    landmarks = pick_landmarks(values, components, np.random.default_rng(0))
+    numbers = values.shape[1] if values.shape[1] <= MOST_NUMBERS else 0
+    if numbers and components <= COVARIANCE_LIMIT:
+        components = min(components, max(COVARIANCE_LIMIT - numbers, LEAST_FEATURES))
+    nystroem = Nystroem(kernel, landmarks, components)
     return Growing(
         nystroem,
         view,
         components=components,
-        most=ROOM * components,
+        most=ROOM * len(landmarks),
         usual=float(np.median(shares_seen(nystroem, values))),
-        numbers=Numbers.like(values) if values.shape[1] <= FEW_NUMBERS else None,
+        numbers=Numbers.like(values) if numbers else None,
+    )
+
+
+def _beside(features: Growing, numbers: int) -> str:
+    if features.numbers:
+        return f"; beside it the {numbers} numbers themselves"
+    return (
+        f"; the {numbers} numbers are seen through it alone, in units of the median distance: one "
+        "that is much quieter than the others does not show"
     )
 
 

@@ -10,16 +10,15 @@ from surepath.features import Features
 from surepath.prepare.call import Call
 from surepath.prepare.features import resolve
 from surepath.prepare.future import FutureChoice, choose_future
-from surepath.prepare.kernel_features import FEW_NUMBERS
 from surepath.prepare.pilot import Pilot, draw_pilot
 from surepath.prepare.resolved import Resolved
-from surepath.readings.embedding import COVARIANCE_LIMIT, KernelMap
+from surepath.readings.embedding import KernelMap
 from surepath.results.usage import Usage
 from surepath.run.runner import Runner, summarises
 
-ADAPTIVE_LANDMARKS = COVARIANCE_LIMIT - FEW_NUMBERS
-"""Landmarks of a kernel in adaptive runs: so few that all covariances are recorded, those of the
-numbers beside them too."""
+ADAPTIVE_LANDMARKS = 64
+"""Landmarks of a kernel in adaptive runs: so few that all covariances of what they see can be
+recorded, with those of the numbers beside it."""
 
 RANK_SAMPLES, RAW_RANK_SAMPLES = 10**7, 4000
 """Readings of each prefix when ranks are compared, where the system draws statistics and where it
