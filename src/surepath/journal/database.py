@@ -20,6 +20,7 @@ from surepath.errors import JournalError
 from surepath.journal.lock import Lock, Owned
 from surepath.journal.rows import COLUMNS, Fault, Row, check_row, decode, encode, json_text
 from surepath.journal.sqlite_errors import CANNOT_OPEN, NOT_BEGUN, explained
+from surepath.journal.untrusted import check_pages, check_schema, guard, guarded, value_of
 
 SCHEMA = 1
 """Version of the tables below. Files of a newer version are refused, older ones are read."""
@@ -89,6 +90,7 @@ class Journal:
                     isolation_level=None,
                     timeout=0.2,
                 )
+                guard(self._database)
             self._begin_or_continue(configuration)
         except BaseException:
             self.close()
@@ -194,6 +196,8 @@ class Journal:
                 got=f"schema {schema}, known up to {SCHEMA}",
                 remedy="Install that version of surepath.",
             )
+        with self._explained():
+            check_schema(self._database, _TABLES)
         return True
 
     def _create(self, configuration: Mapping[str, Any]) -> None:
@@ -209,10 +213,8 @@ class Journal:
     def _check_content(self) -> None:
         """Refuse a file that SQLite finds damaged, or in which a row is not as it was written."""
         with self._explained():
-            (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
-            for values in self._database.execute(f"SELECT {COLUMNS} FROM readings"):
+            check_pages(self._database)
+            for values in self._select():
                 check_row(values)
 
     def _compare(self, configuration: Mapping[str, Any]) -> None:
@@ -248,32 +250,30 @@ class Journal:
     def get(self, key: str) -> Any:
         """The value that was `put` under this key; None where there is none."""
         with self._explained():
-            found = self._database.execute(
-                "SELECT value FROM meta WHERE key = ?", (key,)
-            ).fetchone()
-            try:
-                return None if found is None else json.loads(found[0])
-            except ValueError as error:
-                raise sqlite3.DatabaseError(f"the {key} cannot be read") from error
+            return value_of(self._database, key)
 
     def batch(self, number: int) -> list[Row]:
         """What was recorded of a batch, in the order of its requests and their episodes."""
-        query = f"SELECT {COLUMNS} FROM readings WHERE batch = ? ORDER BY request, first"
         with self._explained():
-            return [decode(values) for values in self._database.execute(query, (number,))]
+            return [decode(values) for values in self._select("WHERE batch = ?", number)]
 
     def rows(self) -> Iterator[Row]:
         """Everything recorded, in the order of the run."""
-        query = f"SELECT {COLUMNS} FROM readings ORDER BY batch, request, first"
         with self._explained():
-            for values in self._database.execute(query):
+            for values in self._select():
                 yield decode(values)
+
+    def _select(self, where: str = "", *given: int) -> Iterator[tuple[Any, ...]]:
+        columns = guarded(self._database, "readings", COLUMNS)
+        query = f"SELECT {columns} FROM readings {where} ORDER BY batch, request, first"
+        return self._database.execute(query, given)
 
     def count(self) -> tuple[int, int]:
         """Episodes and faults recorded."""
         with self._explained():
+            counts = f"SELECT {guarded(self._database, 'readings', 'count')} FROM readings"
             # Added up here: the sum may be more than SQLite's integers hold.
-            episodes = sum(n for (n,) in self._database.execute("SELECT count FROM readings"))
+            episodes = sum(n or 0 for (n,) in self._database.execute(counts))
             (faults,) = self._database.execute("SELECT count(*) FROM faults").fetchone()
         return episodes, faults
 

@@ -55,7 +55,7 @@ def verify(path: str | Path) -> Verification:
                 got=f"{journal.count()[0]} episodes and no result",
                 remedy=f"If the run is yours, go on with it first: surepath resume {path}",
             )
-        result = restored(said)
+        result = restored(said, f"the result in {path}")
         found = _verified(result, path)
         differences = found.differences + recount(journal, result)
     return replace(found, agrees=not differences, differences=differences)
