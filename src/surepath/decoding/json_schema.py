@@ -16,13 +16,13 @@ from surepath.decoding.forms import (
     optional_of,
 )
 from surepath.decoding.kinds import Between, Null
-from surepath.decoding.limits import COUNT
+from surepath.decoding.limits import COUNT, NUMBER
 
 Schema = dict[str, Any]
 
 _PLAIN: dict[Any, Schema] = {
     int: {"type": "integer", "minimum": 0, "maximum": COUNT},
-    float: {"type": "number"},
+    float: {"type": "number", "minimum": -NUMBER, "maximum": NUMBER},
     str: {"type": "string"},
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},

@@ -35,6 +35,9 @@ COUNT = 10**300
 """Largest whole number: what the theory bounds is far more than anybody runs, and a floating-point
 number still holds it."""
 
+NUMBER = 1e150
+"""Largest floating-point number: its square is one too."""
+
 READINGS = 10**30
 """Of a prefix, or of a run: their squares and products are floating-point numbers too."""
 

@@ -8,7 +8,6 @@ say. An error names the place.
 
 from __future__ import annotations
 
-import math
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from surepath.decoding.forms import (
     optional_of,
 )
 from surepath.decoding.kinds import Between, Null
-from surepath.decoding.limits import COUNT, SHOWN
+from surepath.decoding.limits import COUNT, NUMBER, SHOWN
 from surepath.errors import InputError
 
 T = TypeVar("T")
@@ -80,10 +79,8 @@ def _whole(data: Any) -> int:
 
 
 def _real(data: Any) -> float:
-    if type(data) is int and abs(data) <= COUNT:
-        return data  # as it was written: 1 and 1.0 are equal, but not the same text
-    if type(data) is not float or not math.isfinite(data):
-        raise _MisfitError("a finite number", data)
+    if type(data) not in (int, float) or not abs(data) <= NUMBER:  # so is what is not a number
+        raise _MisfitError(f"a number between {-NUMBER:g} and {NUMBER:g}", data)
     return data
 
 

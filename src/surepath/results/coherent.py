@@ -8,6 +8,7 @@ again takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from surepath.decoding import limits
 from surepath.errors import InputError
@@ -28,16 +29,17 @@ def check_coherent(
     what: str,
 ) -> None:
     """Refuse a result whose parts contradict each other; `what` it is called is in the error."""
-    parts = (
-        *_levels(actions, certificate, usage),
-        *(() if certificate.terms is None else _terms(actions, certificate.terms, usage)),
+    terms = certificate.terms
+    parts = chain(
+        _levels(actions, certificate, usage),
+        () if terms is None else _terms(actions, terms, usage),
     )
     for part, fits, got in parts:
         if not fits:
             raise _misfit(f"{what}: {part}", got)
-    if certificate.terms is not None:
-        known_guarantee(certificate.terms.guarantee)
-        _record(record or (), certificate.terms.shape, what)
+    if terms is not None:
+        known_guarantee(terms.guarantee)
+        _record(record or (), terms.shape, what)
 
 
 def _levels(
