@@ -24,6 +24,9 @@ LONG = "x" * 100_000_000
 HUGE = json.dumps([["observations", "<i8", [2**40, 0]], ["rewards", "<f8", [2**40, 0]]])
 
 
+ALIAS = json.dumps([["observations", "a8", [1]]])  # NumPy warns of it
+
+
 # ---------------------------------------------------------------- results
 
 
@@ -171,6 +174,7 @@ def made_up(
         (on_rows(f"UPDATE readings SET header = ? {FIRST}", HUGE), "batch 1.*array is too large"),
         (on_rows(f"UPDATE readings SET header = '[[' {FIRST}"), "batch 1.*header cannot be read"),
         (on_rows(f"UPDATE readings SET actions = '[\"a\"]' {FIRST}"), r"batch 1.*actions\[0\]"),
+        (on_rows(f"UPDATE readings SET header = ? {FIRST}", ALIAS), "batch 1.*of another type"),
         (on_rows(f"UPDATE readings SET kind = 'other' {FIRST}"), "batch 1.*episodes or a summary"),
         (on_rows(f"UPDATE readings SET count = 'many' {FIRST}"), "batch 1.*of a wrong type"),
         (on_rows(f"UPDATE readings SET count = -1 {FIRST}"), "batch 1.*number of episodes"),
@@ -186,6 +190,27 @@ def test_a_journal_was_made_up(
     path = made_up(change, undisturbed, tmp_path)
     with pytest.raises(JournalError, match=message):
         verify(path)
+
+
+def test_a_table_is_named_in_bytes_that_are_no_text(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(
+        undisturbed[1].read_bytes().replace(b"CREATE TABLE faults", b"CREATE TABL\xe5 fau\xe5ts")
+    )
+    with pytest.raises(JournalError, match="damaged"):
+        Journal(path)
+
+
+def test_a_symbol_is_larger_than_memory(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    def change(database: sqlite3.Connection) -> None:
+        (data,) = database.execute(f"SELECT arrays FROM readings {FIRST}").fetchone()
+        large = (2**40).to_bytes(8, "little") + data[8:]
+        on_rows(f"UPDATE readings SET arrays = ? {FIRST}", large)(database)
+
+    found = verify(made_up(change, undisturbed, tmp_path))
+    assert any("one was read that is 1099511627776" in each for each in found.differences)
 
 
 # ---------------------------------------------------------------- memory

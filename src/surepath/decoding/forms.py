@@ -16,6 +16,7 @@ class Form(Enum):
     CHOICE = auto()  # a few values: a Literal or an Enum
     FIXED = auto()  # a tuple of so many
     SEQUENCE = auto()  # a list or a tuple of any length
+    FREE = auto()  # a dictionary of any plain data, which are looked at where they are used
     PLAIN = auto()  # a number, a text, a truth value or nothing
 
 
@@ -26,6 +27,7 @@ _BY_ORIGIN: dict[Any, Form] = {
     Literal: Form.CHOICE,
     tuple: Form.SEQUENCE,
     list: Form.SEQUENCE,
+    dict: Form.FREE,
 }
 
 
@@ -49,9 +51,9 @@ def fields_of(kind: Any) -> dict[str, Any]:
 
 
 def optional_of(kind: Any) -> frozenset[str]:
-    """The names that an object may lack, because they have defaults."""
+    """The names that an object may lack: they have defaults, or nothing is said of them."""
     if not dataclasses.is_dataclass(kind):
-        return frozenset()
+        return kind.__optional_keys__
     missing = dataclasses.MISSING
     return frozenset(
         each.name

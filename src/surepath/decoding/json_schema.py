@@ -53,6 +53,7 @@ class _Schemas:
             Form.CHOICE: self._choice,
             Form.FIXED: self._fixed,
             Form.SEQUENCE: self._sequence,
+            Form.FREE: self._free,
             Form.PLAIN: _PLAIN.__getitem__,
         }
 
@@ -87,6 +88,9 @@ class _Schemas:
 
     def _union(self, kind: Any) -> Schema:
         return {"anyOf": [self.of(each) for each in typing.get_args(kind)]}
+
+    def _free(self, _kind: Any) -> Schema:
+        return {"type": "object"}
 
     def _fixed(self, kind: Any) -> Schema:
         items = [self.of(each) for each in typing.get_args(kind)]

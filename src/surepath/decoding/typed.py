@@ -224,6 +224,15 @@ def _object(kind: Any) -> Decoder:
     return decode
 
 
+def _free(_kind: Any) -> Decoder:
+    def decode(data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise _MisfitError("an object", data)
+        return cast(dict[str, Any], data)
+
+    return decode
+
+
 def _same(shown: Any, data: Any) -> None:
     if data != shown:
         raise _MisfitError(f"{shown!r}, as follows from the rest", data)
@@ -236,5 +245,6 @@ _MAKERS: dict[Form, Callable[[Any], Decoder]] = {
     Form.CHOICE: _choice,
     Form.FIXED: _fixed,
     Form.SEQUENCE: _sequence,
+    Form.FREE: _free,
     Form.PLAIN: _PLAIN.__getitem__,
 }

@@ -6,6 +6,7 @@ Every size that a row names is compared with the bytes that it has before memory
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -21,8 +22,8 @@ from surepath.system import Actions, Counts, Episodes, Moments, Readings, Reward
 T = TypeVar("T")
 Header = list[tuple[str, str, list[int]]]  # name, type and shape of each array
 
-KINDS = "biufcSUmM"
-"""Types of arrays that a journal holds, by NumPy's letters: numbers, texts and dates."""
+TYPE = re.compile(r"[<>|][biufcSUmM]\d{1,9}(\[\w+\])?")
+"""Types of arrays that a journal holds, as NumPy writes them: numbers, texts and dates."""
 
 
 def readings_of(count: int, actions: str, kind: str, header: str, data: bytes) -> Readings:
@@ -67,11 +68,12 @@ def _arrays(header: Header, data: bytes) -> dict[str, NDArray[Any]]:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
+    _check(TYPE.fullmatch(name) is not None, "an array is of another type", name)
     try:
         dtype = np.dtype(name)
-    except (TypeError, ValueError, SyntaxError) as error:
+    except (TypeError, ValueError) as error:
         raise _damaged("an array has no type", error) from error
-    _check(dtype.kind in KINDS and dtype.itemsize > 0, "an array is of another type", name)
+    _check(dtype.itemsize > 0, "the numbers of an array have no size", name)
     return dtype
 
 

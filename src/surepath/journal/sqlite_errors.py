@@ -48,6 +48,9 @@ def explained(path: Path) -> Generator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite's message quotes bytes of the file as they are
+        what, remedy = _WORDS["SQLITE_CORRUPT"]
+        raise JournalError(what, got=f"{path}: a text in it is no UTF-8", remedy=remedy) from error
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
         known = (words for start, words in _WORDS.items() if name.startswith(start))
