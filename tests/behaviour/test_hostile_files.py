@@ -223,6 +223,12 @@ def test_a_symbol_is_larger_than_memory(undisturbed: Undisturbed, tmp_path: Path
     assert any("one was read that is 1099511627776" in each for each in found.differences)
 
 
+def test_symbols_are_dates(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    change = on_rows(f"UPDATE readings SET header = replace(header, '<i8', '<m8[s]') {FIRST}")
+    found = verify(made_up(change, undisturbed, tmp_path))
+    assert any("symbols are numbers" in each for each in found.differences)
+
+
 # ---------------------------------------------------------------- memory
 
 READ = """

@@ -185,16 +185,21 @@ def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
     readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
     if len(readings) == 1 and not isinstance(readings[0], Episodes):
         return readings[0]
-    # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
-    # memory, and a run that is continued must find the same sums.
-    return Episodes(
-        actions,
-        np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
-        np.ascontiguousarray(np.concatenate([part.rewards for part in _episodes(readings)])),
-    )
-
-
-def _episodes(readings: list[Readings]) -> Iterator[Episodes]:
-    for part in readings:
-        assert isinstance(part, Episodes)  # a statistic is never split
-        yield part
+    episodes = [part for part in readings if isinstance(part, Episodes)]
+    try:
+        if len(episodes) < len(readings):
+            raise ValueError("a statistic is never split, and here it is one of several parts")
+        # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
+        # memory, and a run that is continued must find the same sums.
+        return Episodes(
+            actions,
+            np.ascontiguousarray(np.concatenate([part.observations for part in episodes])),
+            np.ascontiguousarray(np.concatenate([part.rewards for part in episodes])),
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the parts of a request do not fit together",
+            got=str(error),
+            remedy="A system returns observations of one shape and type; a journal in which they "
+            "differ is not as it was written.",
+        ) from error
