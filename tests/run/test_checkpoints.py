@@ -11,7 +11,7 @@ import surepath
 from faults import tabular
 from flaky import Gauge, Walk
 from forging import entry, with_entry
-from surepath.errors import JournalError
+from surepath.errors import InputError, JournalError
 from surepath.learners import adaptive
 from surepath.run import checkpoints
 
@@ -66,4 +66,23 @@ def test_rows_that_do_not_fit_the_checkpoint_are_refused(tmp_path: Path) -> None
     surepath.learn(Walk(), journal=path)
     with_entry(path, checkpoints.CHECKPOINT, {**entry(path, "checkpoint"), "episodes": 7})
     with pytest.raises(JournalError, match=r"does not fit its checkpoint.*where 7 were"):
+        surepath.learn(Walk(), journal=path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batch": "1"}, r"checkpoint\.batch must be a whole number"),
+        ({"more": 1}, "checkpoint must be an object of batch"),
+        ({"decided": {}}, "does not fit its checkpoint.*KeyError"),
+        ({"decided": [1]}, r"checkpoint\.decided must be an object"),
+    ],
+)
+def test_a_checkpoint_that_was_made_up_is_refused(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    surepath.learn(Walk(), journal=path)
+    with_entry(path, checkpoints.CHECKPOINT, {**entry(path, "checkpoint"), **change})
+    with pytest.raises((InputError, JournalError), match=message):
         surepath.learn(Walk(), journal=path)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, TypedDict
 
-from surepath.errors import JournalError
+from surepath.decoding.typed import decoded
+from surepath.errors import JournalError, SurepathError
 from surepath.journal.database import Journal
 from surepath.journal.rows import PILOT, requests_of
 from surepath.learners.adaptive import Adaptive
@@ -24,7 +25,16 @@ CHECKPOINT = "checkpoint"
 """The entry of a journal that holds it."""
 
 
-def checkpoint_of(learner: Asking, batch: int) -> dict[str, Any] | None:
+class Checkpoint(TypedDict):
+    """Where a learner was before it was told a batch."""
+
+    batch: int
+    episodes: int
+    steps: int
+    decided: dict[str, Any]
+
+
+def checkpoint_of(learner: Asking, batch: int) -> Checkpoint | None:
     """The checkpoint before this batch is told; None of a learner that keeps none."""
     decided = learner.decided()
     if decided is None:
@@ -40,8 +50,10 @@ def checkpoint_of(learner: Asking, batch: int) -> dict[str, Any] | None:
 
 def keep_checkpoint(learner: Asking, journal: Journal | None, batch: int) -> None:
     """Write the checkpoint down, where the journal is not ahead of it."""
-    found = None if journal is None else journal.get(CHECKPOINT)
-    if journal is None or (found is not None and found["batch"] >= batch):
+    if journal is None:
+        return
+    found = _kept(journal)
+    if found is not None and found["batch"] >= batch:
         return
     made = checkpoint_of(learner, batch)
     if made is not None:
@@ -53,20 +65,36 @@ def caught_up(learner: Asking, journal: Journal | None, within: tuple[float, flo
 
     within: episodes and steps that may be spent: a run that would have ended before does not skip.
     """
-    found = None if journal is None else journal.get(CHECKPOINT)
+    found = None if journal is None else _kept(journal)
     if journal is None or found is None or not isinstance(learner, Adaptive):
         return 0
     if found["episodes"] > within[0] or found["steps"] > within[1]:
         return 0
-    learner.catch_up(_told(journal, found["batch"]), found["decided"])
+    try:
+        learner.catch_up(_told(journal, found["batch"]), found["decided"])
+    except SurepathError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:  # no learner decided that
+        raise _misfit(f"{type(error).__name__}: {error}") from error
     if (learner.usage.episodes, learner.usage.steps) != (found["episodes"], found["steps"]):
-        raise JournalError(
-            "the journal does not fit its checkpoint",
-            got=f"{learner.usage.episodes} episodes before batch {found['batch']}, where "
-            f"{found['episodes']} were",
-            remedy="Restore the file from a copy; surepath verify says what is wrong with it.",
+        raise _misfit(
+            f"{learner.usage.episodes} episodes before batch {found['batch']}, where "
+            f"{found['episodes']} were"
         )
-    return int(found["batch"])
+    return found["batch"]
+
+
+def _kept(journal: Journal) -> Checkpoint | None:
+    found = journal.get(CHECKPOINT)
+    return None if found is None else decoded(Checkpoint, found, "the checkpoint")
+
+
+def _misfit(got: str) -> JournalError:
+    return JournalError(
+        "the journal does not fit its checkpoint",
+        got=got,
+        remedy="Restore the file from a copy; surepath verify says what is wrong with it.",
+    )
 
 
 def _told(journal: Journal, stop: int) -> Iterator[list[Readings]]:
