@@ -167,7 +167,7 @@ def _change_tables(database: sqlite3.Connection, rng: random.Random) -> None:
                 "CREATE VIEW v AS SELECT * FROM readings",
                 "ALTER TABLE readings RENAME COLUMN kind TO sort",
                 "ALTER TABLE meta ADD COLUMN more",
-                f"PRAGMA user_version = {rng.choice((-1, 0, 2, 2**31 - 1))}",
+                f"PRAGMA user_version = {rng.choice((-1, 0, 1, 2, 3, 2**31 - 1))}",
                 "PRAGMA application_id = 0",
             )
         )
