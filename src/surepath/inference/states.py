@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.same_law import Comparison, samples_of
+from surepath.inference.comparison import Comparison
+from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Merges, Separation, settle_merges, ways_through
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
