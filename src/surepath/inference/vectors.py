@@ -2,10 +2,10 @@
 
 Where two means differ, the variance of the difference is one of `TUNING.difference_scales` times
 the noise of a single reading, each as likely as the others. The largest is the unit-information
-prior of Kass and Wasserman ("A Reference Bayesian Test for Nested Hypotheses and Its Relationship to the
-Schwarz Criterion", JASA 90, 1995); the smaller ones are for states that are close together. The
-odds lean towards "same" by about half the logarithm of the number of readings for each direction,
-and against it in proportion to the number of readings.
+prior of Kass and Wasserman ("A Reference Bayesian Test for Nested Hypotheses and Its Relationship
+to the Schwarz Criterion", JASA 90, 1995); the smaller ones are for states that are close together.
+The odds lean towards "same" by about half the logarithm of the number of readings for each
+direction, and against it in proportion to the number of readings.
 """
 
 from __future__ import annotations
