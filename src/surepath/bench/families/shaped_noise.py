@@ -52,10 +52,12 @@ class ShapedNoise(GaussianReadings):
     @property
     def separation(self) -> float:
         """The least between two states, each pair in that noise of the two that makes it closer."""
-        means, nearest = self.embeddings[0], np.inf
+        means: FloatArray = self.embeddings[0]
+        nearest = np.inf
         for one, other in combinations(range(HAY, len(means)), 2):
             for each in (one, other):
-                apart: FloatArray = np.linalg.solve(self.factors[each], means[one] - means[other])
+                whitening: FloatArray = np.linalg.inv(self.factors[each])
+                apart: FloatArray = whitening @ (means[one] - means[other])
                 nearest = min(nearest, float(np.linalg.norm(apart)))
         return variation_of(nearest)
 
