@@ -53,11 +53,10 @@ class ShapedNoise(GaussianReadings):
     def separation(self) -> float:
         """The least between two states, each pair in that noise of the two that makes it closer."""
         means: FloatArray = self.embeddings[0]
-        nearest = np.inf
+        whitening, nearest = np.linalg.inv(self.factors), np.inf
         for one, other in combinations(range(HAY, len(means)), 2):
             for each in (one, other):
-                whitening: FloatArray = np.linalg.inv(self.factors[each])
-                apart: FloatArray = whitening @ (means[one] - means[other])
+                apart: FloatArray = whitening[each] @ (means[one] - means[other])
                 nearest = min(nearest, float(np.linalg.norm(apart)))
         return variation_of(nearest)
 
