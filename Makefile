@@ -7,7 +7,7 @@ PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-slow test-oldest bench bench-quick format clean
+.PHONY: demo fuzz test test-slow test-oldest bench bench-quick format clean
 
 demo: .venv/core
 	$(BIN)/surepath learn lock -p horizon=20 -p actions=4
@@ -21,6 +21,12 @@ test: .venv/dev
 
 test-slow: .venv/dev
 	$(BIN)/pytest -m slow
+
+# Mutated results, journals and lines of `serve`; `make fuzz MINUTES=30 SEED=1` for longer.
+MINUTES ?= 5
+SEED ?= 0
+fuzz: .venv/dev
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -W error -m fuzz --minutes $(MINUTES) --seed $(SEED)
 
 # With the lowest versions that pyproject.toml allows. Old packages leave files open and call what newer
 # ones deprecate; whether we do is seen by `make test`.

@@ -146,7 +146,7 @@ def test_results_of_older_adaptive_runs_are_still_read(
     assert old.certificate.excluded_separation is None
     assert old.certificate.audit is None
     assert list(old.actions) == data["actions"]
-    assert old.record == data["record"]
+    assert old.saved()["record"] == data["record"]
     old.save(tmp_path / "again.json")
     assert surepath.load(tmp_path / "again.json") == old
     for file in (path, tmp_path / "again.json"):

@@ -350,7 +350,8 @@ def begin_and_die(path: Path, statements: int) -> None:
         def _set(self, key: str, value: Any) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    tables.TABLES = ";\n".join(tables.TABLES.split(";\n")[:statements])
+    made = tables.TABLES[tables.SCHEMA].split(";\n")
+    tables.TABLES[tables.SCHEMA] = ";\n".join(made[:statements])
     Dying(path, CONFIGURATION)
 
 

@@ -131,3 +131,17 @@ def test_the_command_line_exports_a_run(tmp_path: Path) -> None:
     assert (
         run.invoke(app, ["export", str(tmp_path / "a.db"), str(tmp_path / "a.txt")]).exit_code == 2
     )
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\ta", "\ra"])
+def test_texts_are_no_formulas(text: str, tmp_path: Path) -> None:
+    seen = np.array([[text, "fine"]])
+    with Journal(tmp_path / "a.db", {"system": "texts"}) as journal:
+        journal.add([Row(0, 0, 0, Episodes((0,), seen, np.array([[-1.0]])))])
+        export(journal, tmp_path / "a.csv")
+        with pytest.raises(InputError, match=r"holds numbers.*Write a \.csv"):
+            export(journal, tmp_path / "a.parquet")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        first, second = csv.DictReader(file)
+    assert (first["o0"], second["o0"]) == ("'" + text, "fine")
+    assert first["reward"] == "-1.0"

@@ -22,6 +22,7 @@ from places import ROOT, TESTS
 from surepath.cli import app
 from surepath.errors import InputError
 from surepath.journal.identity import call_of, configuration, describe, identity_of
+from surepath.prepare.call import Call
 from surepath.prepare.systems import system_again
 from surepath.theory.schedule import Schedule
 
@@ -252,3 +253,22 @@ def test_a_module_in_the_current_folder_is_not_imported_unasked(tmp_path: Path) 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"horizon": 10**29}, "horizon"),
+        ({"system": []}, "system"),
+        ({"schedule": {"ridge": "a"}}, "schedule"),
+        ({"reward_range": [0]}, "reward_range"),
+        ({"command": "rm"}, "must be an object of"),
+    ],
+)
+def test_a_recorded_call_that_was_made_up_is_refused(change: dict[str, Any], place: str) -> None:
+    recorded = json.loads(json.dumps(Call.of("lock").recorded()))
+    assert call_of(recorded)["reward_range"] == (0.0, 1.0)
+    with pytest.raises(InputError, match=f"the recorded call.*{place}"):
+        call_of({**recorded, **change})
+    with pytest.raises(InputError, match="the recorded call must be an object that has"):
+        call_of({})

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surepath.journal.rows import Row, check_row, decode, encode
+from surepath.errors import InputError
+from surepath.journal.rows import Row, check_row, decode, encode, joined
 from surepath.system import Counts, Episodes, Moments, RewardMoments, Summary
 
 
@@ -118,3 +119,19 @@ def test_a_change_of_any_column_shows(column: int) -> None:
     for read in (check_row, decode):
         with pytest.raises(sqlite3.DatabaseError, match="checksum of batch"):
             read(values)
+
+
+PART = Episodes((0, 1), np.zeros((2, 3)), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Episodes((0, 1), np.zeros((2, 3, 1)), np.zeros((2, 2))),
+        Episodes((0, 1), np.zeros((2, 3), "M8[s]"), np.zeros((2, 2))),
+        Summary((0, 1), 2, {}, {}),
+    ],
+)
+def test_parts_of_another_form_are_not_joined(other: Episodes | Summary) -> None:
+    with pytest.raises(InputError, match="parts of a request do not fit together"):
+        joined((0, 1), [(0, PART), (2, other)])

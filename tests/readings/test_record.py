@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from surepath.errors import InputError
 from surepath.inference.states import derive
 from surepath.readings.record import record_of, trie_of
 from surepath.readings.trie import Node
+
+NOT_A_NUMBER = base64.b64encode(np.full(6, np.nan).tobytes()).decode()
 
 
 def written(root: Node) -> list[dict[str, Any]]:
@@ -64,7 +68,7 @@ def test_a_trie_survives_being_written(name: str, options: dict[str, Any]) -> No
 def test_numbers_are_exact() -> None:
     """Also those that have no short decimal, are very small or very large, or negative zero."""
     root = read_trie(surepath.make("gaussian", horizon=2), 3, np.random.default_rng(0))
-    odd = np.array([0.1 + 0.2, 1e-308, -0.0, 1e300, math.pi, 5e-324])
+    odd = np.array([0.1 + 0.2, 1e-308, -0.0, 1e200, math.pi, 5e-324])
     root.digest = type(root.digest)(3, odd, np.outer(odd, np.ones(6)))
     root.children[0].rewards.total = 0.1 + 0.2
     assert_equal(root, trie_of(written(root)))
@@ -83,26 +87,34 @@ def test_one_entry_for_each_prefix() -> None:
     assert [tuple(entry["prefix"]) for entry in record] == [(), (0,), (0, 2), (1,)]
     assert record[2]["observations"] is None
     assert record[0]["observations"][0] == 7
-    assert record[3]["rewards"][:2] == [7, 3.5]
+    assert record[3]["rewards"][:2] == (7, 3.5)
     assert_equal(root, trie_of(record[::-1]))  # in any order
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "place"),
     [
-        lambda entry: entry.pop("prefix"),
-        lambda entry: entry.pop("rewards"),
-        lambda entry: entry.update(rewards=[1, 2]),
-        lambda entry: entry.update(rewards=None),
-        lambda entry: entry.update(prefix=["a"]),
-        lambda entry: entry["observations"][1].update(float64="%%%"),
-        lambda entry: entry["observations"][1].update(float64="AAAA"),
-        lambda entry: entry["observations"][1].update(shape=[5]),
-        lambda entry: entry["observations"].pop(),
+        (lambda entry: entry.pop("prefix"), ""),
+        (lambda entry: entry.pop("rewards"), ""),
+        (lambda entry: entry.update(rewards=[1, 2]), ".rewards"),
+        (lambda entry: entry.update(rewards=None), ".rewards"),
+        (lambda entry: entry.update(rewards=[1, 10**400, 0]), ".rewards[1]"),
+        (lambda entry: entry.update(rewards=[-1, 0, 0]), ".rewards[0]"),
+        (lambda entry: entry.update(prefix=["a"]), ".prefix[0]"),
+        (lambda entry: entry.update(prefix={"a": 1}), ".prefix"),
+        (lambda entry: entry["observations"][1].update(float64="%%%"), ".observations"),
+        (lambda entry: entry["observations"][1].update(float64="AAAA"), ".observations"),
+        (lambda entry: entry["observations"][1].update(float64="\ud800"), ".observations"),
+        (lambda entry: entry["observations"][1].update(shape=[5]), ".observations"),
+        (lambda entry: entry["observations"][1].update(shape=[1, 6]), ".observations"),
+        (lambda entry: entry["observations"][1].update(shape=[2**40, 0]), ".observations"),
+        (lambda entry: entry["observations"][1].update(shape=[10**30]), ".observations"),
+        (lambda entry: entry["observations"][1].update(float64=NOT_A_NUMBER), ".observations"),
+        (lambda entry: entry["observations"].pop(), ".observations"),
     ],
 )
-def test_damaged_records_are_refused(damage: Any) -> None:
+def test_damaged_records_are_refused(damage: Any, place: str) -> None:
     record = written(read_trie(surepath.make("tabular", horizon=2), 5, np.random.default_rng(0)))
     damage(record[1])
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match=re.escape(f"record[1]{place}")):
         trie_of(record)

@@ -220,10 +220,12 @@ def interval(data: Data) -> None:
 
 def episodes(data: Data) -> None:
     data["usage"]["episodes"] //= 2
+    data["episodes"] = data["usage"]["episodes"]
 
 
 def steps(data: Data) -> None:
     data["usage"]["steps"] -= 1
+    data["steps"] = data["usage"]["steps"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from clocks import Clock
 from flaky import Faulty, Gauge, Walk, breaks, content
 from kills import Kills, check_as_if_never_killed, killed_and_resumed
 from places import ROOT
+from surepath.decoding import limits
 from surepath.errors import EpisodeError, InputError, JournalError
 from surepath.journal.database import Journal
 from surepath.journal.rows import Fault, Row, joined
@@ -27,7 +28,7 @@ from surepath.run import executors, runner, work
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.runner import Runner, _missing
-from surepath.run.work import Unit, perform, unit_of
+from surepath.run.work import Unit, error_text, perform, unit_of
 from surepath.system import Actions, Episodes, Play, Request, Summary
 
 CONFIGURATION = {"system": {"system": "walk"}}
@@ -125,6 +126,7 @@ def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
     "rows",
     [
         [Row(0, 1, 0, numbered(0, 2))],  # there is no such request
+        [Row(0, -1, 0, numbered(0, 2))],  # nor is it the last
         [Row(0, 0, 4, numbered(0, 2))],  # more than was asked for
         [Row(0, 0, 0, Episodes((1,), np.zeros((2, 2)), np.zeros((2, 1))))],  # other actions
         [Row(0, 0, 0, numbered(0, 3)), Row(0, 0, 2, numbered(2, 2))],  # an episode twice
@@ -340,3 +342,9 @@ def test_the_examples_of_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
     names: dict[str, object] = {"__name__": "__main__"}
     for example in examples:
         exec(compile(example, "running.md", "exec"), names)
+
+
+def test_an_error_is_cut_where_a_journal_would_refuse_it() -> None:
+    text = error_text(OSError("x" * 2 * limits.CELL_BYTES))
+    assert text.startswith("OSError: xxx")
+    assert len(text) < limits.CELL_BYTES

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surepath.decoding import limits
+from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Merges, Separation, settle_merges, ways_through
@@ -99,11 +101,11 @@ class Automaton:
 class Shape:
     """What has to be known of a system to read its trie."""
 
-    horizon: int
-    n_actions: int
-    dimension: int  # of the features
+    horizon: Annotated[int, Between(1, limits.HORIZON)]
+    n_actions: Annotated[int, Between(1, limits.ACTIONS)]
+    dimension: Annotated[int, Between(1, limits.DIMENSION)]  # of the features
     symbols: bool  # whether these are one-hot: sums are then counts
-    future: int = 1  # observations that tell states apart
+    future: Annotated[int, Between(1, limits.HORIZON)] = 1  # observations that tell states apart
 
     @property
     def continuations(self) -> int:

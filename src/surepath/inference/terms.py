@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from surepath.decoding.kinds import Bottomless, Probability, Unbounded
 from surepath.inference.separation import Separation, in_noise_units
 from surepath.inference.states import Shape
 from surepath.inference.tuning import TUNING
@@ -21,15 +22,15 @@ EXACT: Literal["exact"] = "exact"
 class Terms:
     shape: Shape
     guarantee: str  # a name of `surepath.inference.guarantee_widths.GUARANTEES`
-    delta: float
+    delta: Probability
     gap: float | None  # least loss of a suboptimal plan, where it is known
     tolerance: float | None  # plans closer than this count as equal; None: it follows what is paid
-    reward_range: tuple[float, float]
+    reward_range: tuple[Bottomless, Unbounded]
     tolerance_share: float | None = None  # of the plan's value, in place of a tolerance
     separation: float | Literal["exact"] = 0.3  # of observation laws, as a total variation
     predict: bool = True  # whether values of states that were not tried may be predicted
     norm: float | None = None  # of the proved guarantee only, like the next two
-    radius: float = 1.0
+    radius: Unbounded = 1.0
     feature_noise: float | None = None
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
 

@@ -13,16 +13,30 @@ This finds damage. Who forges a file computes its checksums anew; what that cann
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from surepath.journal.rows import COLUMNS, SIZE, Fault, Row, check_row, checksum, encode, json_text
+from surepath.decoding import limits
+from surepath.decoding.kinds import Between
+from surepath.decoding.text import parsed
+from surepath.decoding.typed import decoded
+from surepath.journal.rows import (
+    COLUMNS,
+    SIZE,
+    Fault,
+    Row,
+    check_record,
+    check_row,
+    checksum,
+    encode,
+    json_text,
+)
+from surepath.journal.untrusted import check_pages, guarded, text_of
 
 HEAD = "head"
 """The entry of `meta` that ends the chain."""
@@ -34,7 +48,7 @@ FAULT_COLUMNS = "number, batch, request, episode, attempt, error, checksum"
 class Head:
     """How far the records go, and what they come down to."""
 
-    records: int = 0  # rows and faults
+    records: Annotated[int, Between(0, limits.RECORDS)] = 0  # rows and faults
     chain: str = ""  # their checksums, one into the other; hexadecimal, like the next
     entries: str = ""  # the checksums of all other entries of `meta`
 
@@ -84,8 +98,9 @@ def seal(database: sqlite3.Connection, head: Head) -> None:
 
 
 def _entries(database: sqlite3.Connection) -> str:
-    others = "SELECT checksum FROM meta WHERE key != ? ORDER BY key"
-    return checksum([own for (own,) in database.execute(others, (HEAD,))]).hex()
+    own = guarded(database, "meta", "checksum")
+    others = f"SELECT {own} FROM meta WHERE key != ? ORDER BY key"
+    return checksum([each for (each,) in database.execute(others, (HEAD,))]).hex()
 
 
 # ---------------------------------------------------------------- reading
@@ -93,25 +108,29 @@ def _entries(database: sqlite3.Connection) -> str:
 
 def entry(database: sqlite3.Connection, key: str, *, schema: int) -> Any:
     """The value of an entry, None where there is none; an error where it is not as written."""
-    own = "checksum" if schema > 1 else "NULL"
-    found = database.execute(f"SELECT value, {own} FROM meta WHERE key = ?", (key,)).fetchone()
-    if found is None:
+    text = text_of(database, key)
+    if text is None:
         return None
-    text, written = found
-    if schema > 1 and written != checksum((key, text)):
-        raise sqlite3.DatabaseError(f"the checksum of the entry {key} does not fit")
+    if schema > 1:
+        own = f"SELECT {guarded(database, 'meta', 'checksum')} FROM meta WHERE key = ?"
+        check_record((key, text, *database.execute(own, (key,)).fetchone()), f"the entry {key}")
     try:
-        return json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise sqlite3.DatabaseError(f"the {key} cannot be read") from error
+        return parsed(text.decode(), constants=True)
+    except ValueError as error:
+        raise sqlite3.DatabaseError(f"the {key} cannot be read: {error}") from error
 
 
 def head_of(database: sqlite3.Connection) -> Head:
     """The head as it was written last."""
+    found = entry(database, HEAD, schema=2)
+    if found is None:
+        raise sqlite3.DatabaseError("the end of the chain of checksums is missing")
     try:
-        return Head(**entry(database, HEAD, schema=2))
-    except TypeError as error:
-        raise sqlite3.DatabaseError("the end of the chain of checksums is missing") from error
+        head = decoded(Head, found, f"the {HEAD}")
+        bytes.fromhex(head.chain)  # which the next record is chained to
+    except ValueError as error:
+        raise sqlite3.DatabaseError(f"the end of the chain cannot be read: {error}") from error
+    return head
 
 
 def check(database: sqlite3.Connection, *, schema: int) -> None:
@@ -119,11 +138,11 @@ def check(database: sqlite3.Connection, *, schema: int) -> None:
 
     Every row is read and hashed, which takes seconds for a million of them.
     """
-    (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-    if found != "ok":
-        raise sqlite3.DatabaseError(found)
-    for (key,) in database.execute("SELECT key FROM meta").fetchall():
-        entry(database, str(key), schema=schema)
+    check_pages(database, thoroughly=True)
+    for (key,) in database.execute(f"SELECT {guarded(database, 'meta', 'key')} FROM meta"):
+        if key is None:
+            raise sqlite3.DatabaseError("the name of an entry is not a text, or too long")
+        entry(database, key, schema=schema)
     numbers, checksums = array("q"), bytearray()
     for number, own in _records(database, schema):
         numbers.append(number)
@@ -134,15 +153,16 @@ def check(database: sqlite3.Connection, *, schema: int) -> None:
 
 def _records(database: sqlite3.Connection, schema: int) -> Iterator[tuple[int, bytes]]:
     """Number and checksum of everything recorded, each compared with what it is the checksum of."""
-    for values in database.execute(f"SELECT {COLUMNS[schema]} FROM readings"):
+    columns = guarded(database, "readings", COLUMNS[schema])
+    for values in database.execute(f"SELECT {columns} FROM readings"):
         check_row(values)
         yield (values[-2] if schema > 1 else 0), values[-1]
     if schema == 1:
         return
-    for values in database.execute(f"SELECT {FAULT_COLUMNS} FROM faults"):
-        if checksum(values[:-1]) != values[-1]:
-            place = "batch {1}, request {2}, episode {3}".format(*values)
-            raise sqlite3.DatabaseError(f"the checksum of a failed attempt at {place} does not fit")
+    columns = guarded(database, "faults", FAULT_COLUMNS)
+    for values in database.execute(f"SELECT {columns} FROM faults"):
+        place = "batch {1}, request {2}, episode {3}".format(*values)
+        check_record(values, f"a failed attempt at {place}")
         yield values[0], values[-1]
 
 

@@ -15,13 +15,14 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from surepath.errors import JournalError
 from surepath.journal import chain, tables
 from surepath.journal.lock import Lock, Owned
 from surepath.journal.rows import COLUMNS, Fault, Row, decode, json_text
 from surepath.journal.sqlite_errors import CANNOT_OPEN, NOT_BEGUN, explained
+from surepath.journal.untrusted import check_pages, check_schema, guard, guarded
 
 SYNC_SECONDS = 1.0
 """How often, at most, a transaction waits until the disk has it. Nothing that was committed is lost
@@ -66,6 +67,7 @@ class Journal:
                     isolation_level=None,
                     timeout=0.2,
                 )
+                guard(self._database)
             self._begin_or_continue(configuration)
         except BaseException:
             self.close()
@@ -173,6 +175,8 @@ class Journal:
                 remedy="Install that version of surepath.",
             )
         self.schema = schema
+        with self._explained():
+            check_schema(self._database, tables.TABLES[schema])
         return True
 
     def _create(self, configuration: Mapping[str, Any]) -> None:
@@ -193,9 +197,7 @@ class Journal:
     def _check_structure(self) -> None:
         """Refuse a file that SQLite finds damaged. What it holds is checked when it is read."""
         with self._explained():
-            (found,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
+            check_pages(self._database)
 
     def _compare(self, configuration: Mapping[str, Any]) -> None:
         """Refuse the journal of a run that was called with something else."""
@@ -226,7 +228,11 @@ class Journal:
     @property
     def configuration(self) -> dict[str, Any]:
         """What the run was called with when it began the journal."""
-        return self.get("configuration") or {}
+        found = self.get("configuration")
+        if found is not None and not isinstance(found, dict):
+            with self._explained():
+                raise sqlite3.DatabaseError("the configuration is not an object")
+        return cast(dict[str, Any], found or {})
 
     def get(self, key: str) -> Any:
         """The value that was `put` under this key; None where there is none."""
@@ -240,24 +246,26 @@ class Journal:
 
     def batch(self, number: int) -> list[Row]:
         """What was recorded of a batch, in the order of its requests and their episodes."""
-        query = (
-            f"SELECT {COLUMNS[self.schema]} FROM readings WHERE batch = ? ORDER BY request, first"
-        )
         with self._explained():
-            return [decode(values) for values in self._database.execute(query, (number,))]
+            return [decode(values) for values in self._select("WHERE batch = ?", number)]
 
     def rows(self) -> Iterator[Row]:
         """Everything recorded, in the order of the run."""
-        query = f"SELECT {COLUMNS[self.schema]} FROM readings ORDER BY batch, request, first"
         with self._explained():
-            for values in self._database.execute(query):
+            for values in self._select():
                 yield decode(values)
+
+    def _select(self, where: str = "", *given: int) -> Iterator[tuple[Any, ...]]:
+        columns = guarded(self._database, "readings", COLUMNS[self.schema])
+        query = f"SELECT {columns} FROM readings {where} ORDER BY batch, request, first"
+        return self._database.execute(query, given)
 
     def count(self) -> tuple[int, int]:
         """Episodes and faults recorded."""
         with self._explained():
+            counts = f"SELECT {guarded(self._database, 'readings', 'count')} FROM readings"
             # Added up here: the sum may be more than SQLite's integers hold.
-            episodes = sum(n for (n,) in self._database.execute("SELECT count FROM readings"))
+            episodes = sum(n or 0 for (n,) in self._database.execute(counts))
         return episodes, self.faults()
 
     def faults(self) -> int:

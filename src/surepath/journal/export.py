@@ -23,6 +23,9 @@ from surepath.system import Counts, Episodes, Summary
 PARQUET_ROWS = 100_000
 """Rows of the table that are held in memory before they are written."""
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet computes."""
+
 Cells = dict[str, Any]
 """One row of the table: its values by the names of the columns; None where a cell is empty."""
 
@@ -53,9 +56,15 @@ def _csv(journal: Journal, path: Path) -> int:
         writer.writeheader()
         for row in journal.rows():
             for cells in _cells(row, width):
-                writer.writerow(cells)
+                writer.writerow({name: _harmless(value) for name, value in cells.items()})
                 written += 1
     return written
+
+
+def _harmless(value: Any) -> Any:
+    """A text that no spreadsheet takes for a formula: observations may be texts of a stranger."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULAS) else text
 
 
 def _parquet(journal: Journal, path: Path) -> int:
@@ -74,10 +83,23 @@ def _parquet(journal: Journal, path: Path) -> int:
         for row in journal.rows():
             waiting += _cells(row, width)
             if len(waiting) >= PARQUET_ROWS:
-                writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+                writer.write_table(_table(waiting, schema))
                 written, waiting = written + len(waiting), []
-        writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+        writer.write_table(_table(waiting, schema))
     return written + len(waiting)
+
+
+def _table(rows: list[Cells], schema: Any) -> Any:
+    import pyarrow
+
+    try:
+        return pyarrow.Table.from_pylist(rows, schema)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
+        raise InputError(
+            "a .parquet file holds numbers, and these readings are something else",
+            got=str(error),
+            remedy="Write a .csv file.",
+        ) from error
 
 
 def _names(width: int) -> list[str]:

@@ -10,11 +10,14 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Annotated, Any, TypedDict, cast
 
 import numpy as np
 
 from surepath.adapters.space_data import space_as_data
+from surepath.decoding import limits
+from surepath.decoding.kinds import Between, Bottomless, Unbounded
+from surepath.decoding.typed import decoded
 from surepath.errors import InputError
 from surepath.features import NAMES
 from surepath.system import Declared, Summarising
@@ -49,27 +52,48 @@ def configuration(
     }
 
 
+class _Always(TypedDict):
+    """What every journal says of its run."""
+
+    system: dict[str, Any]
+    horizon: Annotated[int, Between(1, limits.HORIZON)]
+    features: str
+    schedule: str | Schedule
+    reward_range: tuple[Bottomless, Unbounded]
+
+
+class RecordedCall(_Always, total=False):
+    """What a run was called with; journals of older versions say less."""
+
+    engine: int
+    declared: dict[str, Any] | None
+    future: int | str | None
+    guarantee: str
+    delta: float
+    gap: float | None
+    tolerance: float | str | None
+    separation: float | str
+    predict: bool
+    norm: float | None
+    seed: int
+
+
 def call_of(configured: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `learn` that a configuration was made from.
 
     Under "system" is still the data that describe the system, not the system:
     `prepare.systems.system_again` makes it from them.
     """
-    features = configured["features"]
+    said = decoded(RecordedCall, configured, "the recorded call")
+    features = said["features"]
     if features not in NAMES:
         raise InputError(
             "this run was begun from Python, with features that have no name",
             got=str(features),
             remedy="Continue it there: surepath.learn(..., features=the same, journal=path).",
         )
-    schedule = configured["schedule"]
     beside = ("engine", "declared")
-    arguments = {name: value for name, value in configured.items() if name not in beside}
-    return {
-        **arguments,
-        "schedule": schedule if isinstance(schedule, str) else Schedule(**schedule),
-        "reward_range": tuple(configured["reward_range"]),
-    }
+    return {name: value for name, value in said.items() if name not in beside}
 
 
 def declared_by(system: object, *, proof: bool) -> dict[str, Any]:

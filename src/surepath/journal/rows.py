@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
@@ -19,16 +18,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.errors import JournalError
-from surepath.system import (
-    Actions,
-    Counts,
-    Episodes,
-    Moments,
-    Readings,
-    RewardMoments,
-    Summary,
-)
+from surepath.errors import InputError, JournalError
+from surepath.journal.packed import readings_of
+from surepath.system import Actions, Counts, Episodes, Readings
 from surepath.validate import plain
 
 PILOT = 2**32
@@ -120,7 +112,7 @@ def checksum(values: Sequence[Any]) -> bytes:
 def _named_arrays(readings: Readings) -> dict[str, NDArray[Any]]:
     """All numbers of the readings as arrays; those of a summary are named by what and which step.
 
-    `_summary` is the way back.
+    `packed.readings_of` is the way back.
     """
     if isinstance(readings, Episodes):
         if readings.observations.dtype.hasobject or readings.observations.dtype.names:
@@ -149,46 +141,32 @@ def decode(values: Sequence[Any]) -> Row:
     """The row that was encoded as these values."""
     check_row(values)
     batch, request, first, count, actions, kind, header, data, *written, _ = values
-    arrays = _arrays(json.loads(header), data)
-    played = tuple(json.loads(actions))
-    origin = Origin(written[0]) if written else Origin.of(batch)  # schema 1 did not say it
-    if kind == "episodes":
-        return Row(batch, request, first, Episodes(played, **arrays), origin)
-    return Row(batch, request, first, _summary(played, count, arrays), origin)
+    try:
+        readings = readings_of(count, actions, kind, header, data)
+        origin = Origin(written[0]) if written else Origin.of(batch)  # schema 1 did not say it
+    except InputError as error:
+        raise sqlite3.DatabaseError(f"{_place(values)}: {error.what}: {error.got}") from error
+    except ValueError as error:  # no origin has this name
+        raise sqlite3.DatabaseError(f"{_place(values)}: {error}") from error
+    return Row(batch, request, first, readings, origin)
 
 
 def check_row(values: Sequence[Any]) -> None:
+    """Compare the checksum of a row."""
+    check_record(values, _place(values))
+
+
+def check_record(values: Sequence[Any], what: str) -> None:
     """Compare the checksum; the error is SQLite's own for a damaged file, and explained like it."""
+    if None in values:
+        raise sqlite3.DatabaseError(f"a value of {what} is of a wrong type, or too long")
     if checksum(values[:-1]) != values[-1]:
-        batch, request, first = values[:3]
-        raise sqlite3.DatabaseError(
-            f"the checksum of batch {batch}, request {request}, episode {first} does not fit"
-        )
+        raise sqlite3.DatabaseError(f"the checksum of {what} does not fit")
 
 
-def _arrays(header: Sequence[tuple[str, str, list[int]]], data: bytes) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {}
-    offset = 0
-    for name, type_name, shape in header:
-        dtype, size = np.dtype(type_name), math.prod(shape)
-        part = np.frombuffer(data, dtype, count=size, offset=offset)
-        arrays[name] = part.reshape(shape).copy()  # the bytes cannot be written to, a copy can
-        offset += dtype.itemsize * size
-    return arrays
-
-
-def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -> Summary:
-    observations: dict[int, Counts | Moments] = {}
-    rewards: dict[int, RewardMoments] = {}
-    for name, array in arrays.items():
-        what, step = name.split()
-        if what == "counts":
-            observations[int(step)] = Counts(array)
-        elif what == "mean":
-            observations[int(step)] = Moments(count, array, arrays[f"scatter {step}"])
-        elif what == "reward":
-            rewards[int(step)] = RewardMoments(count, float(array[0]), float(array[1]))
-    return Summary(actions, count, observations, rewards)
+def _place(values: Sequence[Any]) -> str:
+    batch, request, first = values[:3]
+    return f"batch {batch}, request {request}, episode {first}"
 
 
 # ---------------------------------------------------------------- rows that belong together
@@ -207,16 +185,21 @@ def joined(actions: Actions, parts: list[tuple[int, Readings]]) -> Readings:
     readings = [part for _, part in sorted(parts, key=lambda part: part[0])]
     if len(readings) == 1 and not isinstance(readings[0], Episodes):
         return readings[0]
-    # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
-    # memory, and a run that is continued must find the same sums.
-    return Episodes(
-        actions,
-        np.ascontiguousarray(np.concatenate([part.observations for part in _episodes(readings)])),
-        np.ascontiguousarray(np.concatenate([part.rewards for part in _episodes(readings)])),
-    )
-
-
-def _episodes(readings: list[Readings]) -> Iterator[Episodes]:
-    for part in readings:
-        assert isinstance(part, Episodes)  # a statistic is never split
-        yield part
+    episodes = [part for part in readings if isinstance(part, Episodes)]
+    try:
+        if len(episodes) < len(readings):
+            raise ValueError("a statistic is never split, and here it is one of several parts")
+        # Contiguous, as they come out of a journal: the last digit of a sum depends on the order in
+        # memory, and a run that is continued must find the same sums.
+        return Episodes(
+            actions,
+            np.ascontiguousarray(np.concatenate([part.observations for part in episodes])),
+            np.ascontiguousarray(np.concatenate([part.rewards for part in episodes])),
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the parts of a request do not fit together",
+            got=str(error),
+            remedy="A system returns observations of one shape and type; a journal in which they "
+            "differ is not as it was written.",
+        ) from error

@@ -48,7 +48,10 @@ def explained(path: Path) -> Generator[None]:
     """
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from SQLite's own message
+    except UnicodeDecodeError as error:  # SQLite's message quotes bytes of the file as they are
+        what, remedy = _WORDS["SQLITE_CORRUPT"]
+        raise JournalError(what, got=f"{path}: a text in it is no UTF-8", remedy=remedy) from error
+    except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
         known = (words for start, words in _WORDS.items() if name.startswith(start))
         what, remedy = next(known, ("the journal cannot be used", "Check file and folder."))

@@ -9,12 +9,36 @@ from typing import Any
 
 from surepath.journal.chain import Head, seal, set_entry, write_faults, write_rows
 from surepath.journal.rows import COLUMNS, Fault, Origin, decode, json_text
+from surepath.journal.untrusted import guarded
 
 SCHEMA = 2
 """Version of the tables below. Files of a newer version are refused, older ones are read: 1 did not
 say where a row comes from, and only rows had checksums, which were not chained."""
 
-TABLES = """
+_SCHEMA_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE readings (
+    batch INTEGER NOT NULL,     -- place of the request in the run
+    request INTEGER NOT NULL,
+    first INTEGER NOT NULL,     -- number of the first of these episodes in the request
+    count INTEGER NOT NULL,     -- episodes
+    actions TEXT NOT NULL,      -- JSON
+    kind TEXT NOT NULL,         -- 'episodes' or 'summary'
+    header TEXT NOT NULL,       -- JSON: names, types and shapes of the arrays
+    arrays BLOB NOT NULL,       -- their bytes, one after the other
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (batch, request, first)
+) WITHOUT ROWID;
+CREATE TABLE faults (
+    batch INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    episode INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    error TEXT NOT NULL
+);
+"""
+
+_SCHEMA_2 = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL);
 CREATE TABLE readings (
     batch INTEGER NOT NULL,     -- place of the request in the run
@@ -41,10 +65,13 @@ CREATE TABLE faults (
 );
 """
 
+TABLES = {1: _SCHEMA_1, 2: _SCHEMA_2}
+"""The statements that made a file, by its schema: whatever else a file holds is not ours."""
+
 
 def create(database: sqlite3.Connection) -> None:
     """Make the tables, in the transaction of the caller."""
-    for statement in TABLES.split(";\n"):
+    for statement in TABLES[SCHEMA].split(";\n"):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA}")
     seal(database, Head())
@@ -63,12 +90,14 @@ def upgrade(database: sqlite3.Connection, configuration: Mapping[str, Any]) -> N
     # with another.
     set_entry(database, "configuration", json_text(configuration))
     told = "elsewhere" in configuration["system"]  # to `AskTell`
-    old = f"SELECT {COLUMNS[1]} FROM old_readings ORDER BY batch, request, first"
+    columns = guarded(database, "old_readings", COLUMNS[1])
+    old = f"SELECT {columns} FROM old_readings ORDER BY batch, request, first"
     rows = (decode(values) for values in database.execute(old))
     if told:
         rows = (replace(row, origin=Origin.GIVEN) for row in rows)
     head = write_rows(database, Head(), rows)
-    faults = database.execute("SELECT batch, request, episode, attempt, error FROM old_faults")
+    columns = guarded(database, "old_faults", "batch, request, episode, attempt, error")
+    faults = database.execute(f"SELECT {columns} FROM old_faults")
     head = write_faults(database, head, [Fault(*values) for values in faults])
     for table in ("meta", "readings", "faults"):
         database.execute(f"DROP TABLE old_{table}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
+from surepath.decoding.kinds import Bottomless, Probability, Unbounded
 from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain
@@ -38,12 +39,14 @@ class Level:
 
     level: int
     action: int
-    estimates: tuple[float, ...]  # of Q* for every action
-    margin: float  # lead of the chosen action; infinite when there is no other
-    coverage: float  # of the embedding by the stored ones; 0 where every action was tried
+    estimates: tuple[Bottomless, ...]  # of Q* for every action
+    margin: Unbounded  # lead of the chosen action; infinite when there is no other
+    coverage: Unbounded  # of the embedding by the stored ones; 0 where every action was tried
     samples: int  # readings behind the embedding, or behind each reward mean
     source: Source  # where the estimates come from
-    width: float = math.inf  # of the estimates (fixed) or the margin (adaptive) if the claim holds
+    width: Unbounded = (
+        math.inf
+    )  # of the estimates (fixed) or the margin (adaptive) if the claim holds
 
     @classmethod
     def decided(
@@ -66,7 +69,7 @@ class Audit:
     """Predicted states that were drawn at random and tried before the certificate."""
 
     states: int
-    worst_miss: float  # the largest difference between what was predicted and what was found
+    worst_miss: Unbounded  # the largest difference between what was predicted and what was found
     predicted: int  # states whose value is still only predicted
 
 
@@ -78,7 +81,7 @@ class Certificate:
     )  # how much the plan may fall short of the best; None: nothing is claimed
     claim: str
     reason: str  # for the status
-    delta: float
+    delta: Probability
     failure: float  # bound on the probability that the claim is false: what a fixed schedule
     # proves, even where the run is refused; of an adaptive run delta, 1 where nothing is claimed
     assumptions: tuple[str, ...]
@@ -94,6 +97,8 @@ class Certificate:
     audit: Audit | None = None  # of its predictions
     doubts: tuple[str, ...] = ()  # what episodes and their order said against the assumptions
     schema: int = SCHEMA
+
+    derived: ClassVar = ("certified",)  # written beside the fields
 
     @property
     def certified(self) -> bool:

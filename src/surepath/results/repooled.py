@@ -148,7 +148,12 @@ def _pooled(rows: Iterable[Row], horizon: int, symbols: int | None) -> dict[tupl
 def _counts(sample: Any, symbols: int) -> FloatArray:
     if isinstance(sample, Counts):
         return sample.counts.astype(np.float64)
-    return np.bincount(np.ravel(sample).astype(np.int64), minlength=symbols).astype(np.float64)
+    if sample.dtype.kind not in "biuf":
+        raise ValueError(f"symbols are numbers, and {sample.dtype} was read")
+    read = np.ravel(sample).astype(np.int64)
+    if read.max(initial=0) >= symbols:  # counting them would take memory for all that are smaller
+        raise ValueError(f"there are {symbols} symbols, and one was read that is {read.max()}")
+    return np.bincount(read, minlength=symbols).astype(np.float64)
 
 
 def _same(told: Node | None, found: _Pool | None, symbols: int | None) -> bool:

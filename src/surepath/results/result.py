@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from surepath.decoding.kinds import Bottomless, Unbounded, Unknown
+from surepath.decoding.text import json_of
+from surepath.decoding.typed import decoded, shortened
 from surepath.errors import InputError, MissingExtraError
-from surepath.inference.states import Shape
-from surepath.inference.terms import Terms
 from surepath.journal.output_files import replaced
-from surepath.results.certificate import SCHEMA, Audit, Certificate, Level, Status
+from surepath.readings.record import Entry
+from surepath.results.certificate import SCHEMA, Certificate
+from surepath.results.coherent import check_coherent
+from surepath.results.older import upgraded
 from surepath.results.usage import MISHAPS, Usage
 from surepath.system import Actions
-from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain, without_infinities
 
 if TYPE_CHECKING:
@@ -29,14 +30,20 @@ class Result:
     """What a run found: the plan, its value, how sure that is, and what it cost."""
 
     actions: Actions  # the plan, one action a level
-    value: float  # estimate of its expected return; NaN before there is an estimate
-    interval: tuple[float, float]  # holds the optimal value, as surely as the claim holds
+    value: Unknown  # estimate of its expected return; NaN before there is an estimate
+    interval: tuple[Bottomless, Unbounded]  # holds the optimal value, as surely as the claim holds
     certificate: Certificate
     usage: Usage
-    record: list[dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    record: list[Entry] | None = field(default=None, compare=False, repr=False)
     # the readings by prefix, of adaptive runs: what `verify` checks the certificate against
     call: dict[str, Any] | None = field(default=None, compare=False, repr=False)
     # what the run was called with: what the terms of the certificate have to follow from
+
+    derived: ClassVar = ("schema", "certified", "episodes", "steps")  # written beside the fields
+
+    @property
+    def schema(self) -> int:
+        return self.certificate.schema
 
     @property
     def certified(self) -> bool:
@@ -52,7 +59,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "schema": self.certificate.schema,
+            "schema": self.schema,
             "actions": list(self.actions),
             "value": self.value,
             "interval": list(self.interval),
@@ -74,7 +81,8 @@ class Result:
         """
         usage = {name: n for name, n in plain(self.usage).items() if name not in MISHAPS}
         call = {} if self.call is None else {"call": self.call}
-        return without_infinities({**self.to_dict(), "usage": usage, "record": self.record, **call})
+        record = plain(self.record)
+        return without_infinities({**self.to_dict(), "usage": usage, "record": record, **call})
 
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back.
@@ -115,95 +123,30 @@ class Result:
 
 def load(path: str | Path) -> Result:
     """A result that `Result.save` wrote."""
+    return restored(data_in(path), str(path))
+
+
+def data_in(path: str | Path) -> Any:
+    """What a file of JSON holds, whatever that is."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        data = json.loads(text, parse_constant=_no_constant)
-    except (UnicodeDecodeError, ValueError) as error:
+        with Path(path).open("rb") as file:
+            return json_of(file, str(path))
+    except OSError as error:
         raise InputError(
-            f"{path} is not a saved result",
-            got=str(error),
-            remedy="Give a file that result.save(path) wrote.",
+            f"{path} cannot be read", got=str(error), remedy="Give the path of a saved result."
         ) from error
-    if not isinstance(data, dict) or data.get("schema") not in range(1, SCHEMA + 1):  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+
+
+def restored(data: Any, what: str = "the result") -> Result:
+    """The result from the data that `Result.saved` gave, of this schema or an older one."""
+    fields = cast(dict[str, Any], data if isinstance(data, dict) else {})
+    schema = fields.get("schema")
+    if type(schema) is not int or schema not in range(1, SCHEMA + 1):
         raise InputError(
-            f"{path} does not hold a result of schema {SCHEMA} or older",
-            got=f"schema {data.get('schema')!r}" if isinstance(data, dict) else type(data).__name__,  # pyright: ignore[reportUnknownMemberType]  # JSON is untyped
+            f"{what} does not hold a result of schema {SCHEMA} or older",
+            got=f"schema {shortened(schema)}" if fields else shortened(cast(object, data)),
             remedy="Give a file that result.save(path) of this version wrote.",
         )
-    return restored(data)  # pyright: ignore[reportUnknownArgumentType]  # JSON is untyped
-
-
-def _no_constant(name: str) -> None:
-    """NaN and infinity are not JSON, and never written."""
-    raise ValueError(f"{name} is not a number")
-
-
-def restored(data: dict[str, Any]) -> Result:
-    """The result from the data that `Result.saved` gave, of this schema or an older one."""
-    certificate: dict[str, Any] = {**data["certificate"], "schema": data["schema"]}
-    certified = certificate.pop("certified")
-    for name in ("assumptions", "notes", "warnings", "doubts", "rests_on"):
-        certificate[name] = tuple(certificate.get(name, ()))
-    if certificate["schedule"] is not None:
-        certificate["schedule"] = Schedule(**certificate["schedule"])
-    if certificate.get("terms") is not None:  # schema 1 had fixed schedules only
-        certificate["terms"] = _terms(certificate["terms"])
-    if certificate["bounds"] is not None:
-        certificate["bounds"] = Bounds(**certificate["bounds"])
-    if certificate.get("audit") is not None:
-        certificate["audit"] = Audit(**certificate["audit"])
-    certificate["levels"] = tuple(_level(level) for level in certificate["levels"])
-    if certificate["schema"] < 3:
-        certificate.update(_status_of_old(certificate, certified=certified))
-    certificate["status"] = Status(certificate["status"])
-    if not certified == data["certified"] == certificate["status"].certified:
-        raise InputError(
-            "whether a result is certified must follow from its status",
-            got=f"certified={certified} and {data['certified']}, {certificate['status']}",
-            remedy="Use the file as it was saved.",
-        )
-    low, high = data["interval"]
-    return Result(
-        actions=tuple(data["actions"]),
-        value=math.nan if data["value"] is None else data["value"],
-        interval=(-math.inf if low is None else low, math.inf if high is None else high),
-        certificate=Certificate(**certificate),
-        usage=Usage(**data["usage"]),
-        record=data.get("record"),
-        call=data.get("call"),
-    )
-
-
-def _status_of_old(certificate: Mapping[str, Any], *, certified: bool) -> dict[str, Any]:
-    """Status and tolerance where a file has none.
-
-    A certified plan loses at most the tolerance of its terms; where it is optimal for certain, an
-    old file said so in words only, and this says less.
-    """
-    terms: Terms | None = certificate.get("terms")
-    if not certified:
-        open_or_refused = Status.REFUSED if certificate["doubts"] else Status.OPEN
-        return {
-            "status": Status.UNPROVED if terms is None else open_or_refused,
-            "tolerance": None,
-        }
-    if terms is None or terms.gap is not None:
-        return {"status": Status.OPTIMAL, "tolerance": 0.0}
-    return {"status": Status.WITHIN, "tolerance": terms.tolerance}
-
-
-def _terms(data: dict[str, Any]) -> Terms:
-    if "resolution" in data:  # of schemas 2 and 3: what is a tolerance now
-        # They excluded no separation: whatever is closer than the largest may have been merged.
-        data = {**data, "tolerance": data["resolution"], "separation": 1.0}
-        del data["resolution"]
-    low, high = data["reward_range"]
-    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
-    fields: dict[str, Any] = {**data, "shape": Shape(**data["shape"]), "reward_range": bounds}
-    return Terms(**fields)
-
-
-def _level(data: dict[str, Any]) -> Level:
-    infinite = {name: math.inf for name in ("width", "margin") if data[name] is None}
-    fields: dict[str, Any] = {**data, **infinite, "estimates": tuple(data["estimates"])}
-    return Level(**fields)
+    result = decoded(Result, upgraded(fields), what)
+    check_coherent(result.actions, result.certificate, result.usage, result.record, what)
+    return result

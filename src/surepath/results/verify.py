@@ -6,7 +6,6 @@ these readings is for `prepare.replay` to find out, which `surepath.verify` call
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from surepath.results.certificate import SCHEMA, Certificate
 from surepath.results.data_differences import data_differences
 from surepath.results.recorded_call import terms_against_call
 from surepath.results.repooled import Said, recount, said_by_episodes
-from surepath.results.result import Result, load, restored
+from surepath.results.result import Result, data_in, restored
 from surepath.results.usage import MISHAPS, tried_by_level
 from surepath.system import FloatArray
 from surepath.validate import between, without_infinities
@@ -67,8 +66,8 @@ def verify(path: str | Path) -> Verification:
     episodes say where their features are symbols.
     """
     if not is_journal(path):
-        result = load(path)
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = data_in(path)
+        result = restored(data, str(path))
         return _verified(result, path, data, call=result.call)
     with Journal(path) as journal:
         journal.check()
@@ -79,7 +78,7 @@ def verify(path: str | Path) -> Verification:
                 got=f"{journal.count()[0]} episodes and no result",
                 remedy=f"If the run is yours, go on with it first: surepath resume {path}",
             )
-        result, call = restored(said), journal.configuration
+        result, call = restored(said, f"the result in {path}"), journal.configuration
         _check_holds_readings(result, path)
         again = recount(journal, result)
         if again:  # nothing else can be derived from them

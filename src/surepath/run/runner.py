@@ -90,7 +90,7 @@ class Runner:
 
 def _fits(row: Row, units: Sequence[Unit], found: Sequence[Sequence[tuple[int, Readings]]]) -> bool:
     """Whether the row answers one of the requests, and comes after what was found of it before."""
-    if row.request >= len(units):
+    if not 0 <= row.request < len(units):
         return False
     unit, before, readings = units[row.request], found[row.request], row.readings
     start = before[-1][0] + before[-1][1].count if before else 0

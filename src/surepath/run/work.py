@@ -98,6 +98,9 @@ def unit_of(
     return Unit(request, batch, index, 0, request.count, seed, statistic, single)
 
 
+LONGEST_ERROR = 10_000
+"""Characters of an error that are kept: a journal refuses texts that are far too long."""
+
 FAILURES = (Exception, SystemExit)
 """What a user's code may raise: an environment that calls sys.exit has failed, and ends no run."""
 
@@ -121,8 +124,9 @@ def perform(system: System, unit: Unit, seconds: float = math.inf) -> UnitReport
 
 
 def error_text(error: BaseException) -> str:
-    """An error on one line: its type, and what it says where it says something."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """An error on one line: its type, and what it says where it says something, cut where long."""
+    said = str(error)[:LONGEST_ERROR]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _one_by_one(system: Episodic, unit: Unit, seconds: float, report: UnitReport) -> None:

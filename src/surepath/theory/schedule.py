@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from surepath.decoding.kinds import Unbounded
 from surepath.errors import InputError
 from surepath.theory.expansion_bounds import (
     expansion_bound,
@@ -74,7 +75,7 @@ class Bounds:
     episodes: int  # F A^(K-1) M + R M'
     steps: int  # episodes times H
     failure: float  # probability that the answer is not optimal; 1 when nothing is proved
-    tolerance: float  # t: what (i) and (ii) allow; 0 when (*) has no solution
+    tolerance: Unbounded  # t: what (i) and (ii) allow; 0 when (*) has no solution
 
 
 # ---------------------------------------------------------------- what a schedule proves
