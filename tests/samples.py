@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepath.inference.same_law import Vectors
+from surepath.inference.vectors import Vectors
 from surepath.readings.digests import Cloud
 from surepath.system import FloatArray
 

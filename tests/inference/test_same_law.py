@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from samples import cloud, vectors
-from surepath.inference.same_law import Symbols, symbol_samples, vector_samples
+from surepath.inference.symbols import Symbols, symbol_samples
 from surepath.inference.tuning import TUNING
+from surepath.inference.vector_samples import vector_samples
 from surepath.readings.digests import Cloud
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 from samples import cloud, vectors
-from surepath.inference.same_law import SHARE, Apart, Comparison, Symbols, vector_samples
+from surepath.inference.comparison import Apart, Comparison
 from surepath.inference.separation import (
     BISECTIONS,
     Merges,
@@ -20,7 +20,9 @@ from surepath.inference.separation import (
     settle_merges,
     ways_through,
 )
+from surepath.inference.symbols import SHARE, Symbols
 from surepath.inference.tuning import TUNING
+from surepath.inference.vector_samples import vector_samples
 from surepath.system import FloatArray
 
 DELTA = 0.05

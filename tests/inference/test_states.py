@@ -12,9 +12,10 @@ import pytest
 import surepath
 from machines import coins, follow, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
-from surepath.inference.same_law import Apart, Symbols
+from surepath.inference.comparison import Apart
 from surepath.inference.separation import Separation
 from surepath.inference.states import UNKNOWN, Automaton, Shape, derive
+from surepath.inference.symbols import Symbols
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 

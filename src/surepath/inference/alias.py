@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepath.inference.same_law import Comparison, samples_of
+from surepath.inference.comparison import Comparison
+from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Separation
 from surepath.inference.states import Automaton, Layer, Shape
 from surepath.inference.tuning import TUNING

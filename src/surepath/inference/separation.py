@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from surepath.inference.same_law import Apart, Comparison
+from surepath.inference.comparison import Apart, Comparison
 from surepath.inference.tuning import TUNING
 from surepath.system import Actions, FloatArray, IntArray
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from surepath.decoding import limits
 from surepath.decoding.kinds import Between
-from surepath.inference.same_law import Comparison, samples_of
+from surepath.inference.comparison import Comparison
+from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Merges, Separation, settle_merges, ways_through
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally

@@ -18,6 +18,7 @@ from surepath.bench.families import (
     payments,
     plain,
     real_readings,
+    shaped_noise,
     sizes,
 )
 from surepath.bench.families.case import Case, Family
@@ -27,6 +28,7 @@ CHAPTERS: Mapping[str, tuple[Family, ...]] = {
     "needles": needles.FAMILIES,
     "look-alikes": look_alikes.FAMILIES,
     "real-readings": real_readings.FAMILIES,
+    "shaped-noise": shaped_noise.FAMILIES,
     "payments": payments.FAMILIES,
     "sizes": sizes.FAMILIES,
     "drift": drift.FAMILIES,

@@ -1,0 +1,65 @@
+"""How samples are compared: what every kind of observation has to answer.
+
+A sample is an array whose entries add up when samples are pooled, with one row for each node of the
+window it was read in, [P, ...]. Rows are independent, so their evidence adds.
+
+`log_odds` sorts, by Bayes factors. `apart` is what a declared separation is tested with
+(`surepath.inference.separation`): how far apart two samples are, and how much of that may be noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, gammaln
+
+from surepath.readings.digests import Cloud
+from surepath.system import FloatArray, IntArray
+
+# The published types of these say nothing.
+chi_square_tail: Callable[[Any, FloatArray], FloatArray] = chdtrc
+log_gamma: Callable[[FloatArray], FloatArray] = gammaln
+
+WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
+"""Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""
+
+
+class Apart(NamedTuple):
+    """How far two samples are apart, along each way through their window."""
+
+    distance: FloatArray  # [..., ways]
+    variance: FloatArray  # [..., ways], of the noise in any one direction; infinite where unread
+    freedom: FloatArray  # [..., ways], directions that have noise; total variations need none
+
+
+class Comparison(Protocol):
+    def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Of "same" against "different", for samples [..., P, D] that broadcast: [...]."""
+        ...
+
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """The probability that samples of one law differ so much, or more: [...]."""
+        ...
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """`ways` are the nodes that each way through the window passes, [ways, K]."""
+        ...
+
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
+        """Against laws this far apart: ln E, whose mean is 1 if they are."""
+        ...
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        """Readings at each node of the window, [..., P]."""
+        ...
+
+    def brief(self, samples: FloatArray) -> FloatArray:
+        """As much of the samples as `log_odds` and `chance` need: what is sorted by."""
+        ...
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """Whether samples of one law are so far apart with a probability below the alarm only."""
+        ...

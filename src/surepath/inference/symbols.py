@@ -1,0 +1,99 @@
+"""Do two samples of symbols come from the same law? Counts, and total variations between them.
+
+The odds are in closed form: counts with a Dirichlet prior of 1/2 (Jeffreys) on each law. They lean
+towards "same" by about half the logarithm of the number of readings for each symbol, so that noise
+does not make new states, and against it in proportion to the number of readings, so that what
+differs is told apart.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.inference.comparison import Apart, WindowReadings, chi_square_tail, log_gamma
+from surepath.inference.tuning import TUNING
+from surepath.system import FloatArray, IntArray
+
+CERTAIN = 1e9
+"""Log-odds of what cannot be otherwise."""
+
+SHARE = 0.65
+"""Of the separation in the bet on symbols. With 1 fewest readings would be needed if samples of one
+state were at distance 0; they are not, and this is cheapest for 4 to 16 symbols."""
+
+
+class Symbols:
+    """Counts of discrete observations; distances are total variations."""
+
+    def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        if one.shape[-1] == 1:  # there is only one law of one symbol
+            both = (one > 0).any(axis=(-2, -1)) & (other > 0).any(axis=(-2, -1))
+            return np.where(both, CERTAIN, 0.0)
+        together = _log_marginal(one + other) - _log_marginal(one) - _log_marginal(other)
+        return together.sum(axis=-1)
+
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """By the likelihood-ratio test (its chi-square limit)."""
+        both = one + other
+        ratio = _entropy(one) + _entropy(other) - _entropy(both)  # [..., P]
+        freedom = np.maximum((both > 0).sum(axis=-1) - 1, 0)
+        read = (one > 0).any(axis=-1) & (other > 0).any(axis=-1)
+        freedom = np.where(read, freedom, 0).sum(axis=-1)
+        squares = 2 * np.where(read, np.maximum(ratio, 0.0), 0.0).sum(axis=-1)
+        return np.where(freedom > 0, chi_square_tail(np.maximum(freedom, 1), squares), 1.0)
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """Given the actions, the steps of an episode are independent: total variations add up."""
+        n, m = one.sum(axis=-1), other.sum(axis=-1)
+        shares = one / np.maximum(n, 1)[..., None] - other / np.maximum(m, 1)[..., None]
+        distance = np.abs(shares).sum(axis=-1) / 2
+        # The share of a set of symbols is the mean of zeros and ones: its variance is at most 1/4.
+        with np.errstate(divide="ignore"):
+            noise = (1 / n + 1 / m) / 4
+        along = distance[..., ways].sum(axis=-1)
+        return Apart(along, noise[..., ways].sum(axis=-1), np.zeros_like(along))
+
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
+        """By a bet on the one set of symbols in which the laws differ by the separation.
+
+        The shares of that set differ by at most the distance, so for every bet b the mean of
+        exp(b (separation - distance) - b^2 v / 2) is at most 1 (Hoeffding).
+        """
+        bet = SHARE * separation
+        return bet / apart.variance * (separation - apart.distance - bet / 2)
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        return sample.sum(axis=-1)
+
+    def brief(self, samples: FloatArray) -> FloatArray:
+        return samples
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """Sorting has seen all that there is: a total variation says no more."""
+        del alarm
+        return np.zeros(apart.distance.shape, dtype=bool)
+
+
+def _entropy(counts: FloatArray) -> FloatArray:
+    """Sum of n ln(n / total) over the symbols, [...]: the log-likelihood of the shares seen."""
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return (counts * np.log(np.maximum(counts, 1) / total)).sum(axis=-1)
+
+
+def _log_marginal(counts: FloatArray) -> FloatArray:
+    """Of a sequence of symbols with these counts [..., D], the law integrated out: [...]."""
+    weight = TUNING.symbol_prior
+    prior = weight * counts.shape[-1]
+    each = log_gamma(counts + weight) - math.lgamma(weight)
+    return math.lgamma(prior) - log_gamma(counts.sum(axis=-1) + prior) + each.sum(axis=-1)
+
+
+def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
+    """Counts, [G, P, D], of the symbols that were seen at all: the others say nothing."""
+    empty = np.zeros(dimension)
+    counts = np.array([[empty if c is None else c.total for c in window] for window in windows])
+    seen = counts.any(axis=(0, 1))
+    return counts[..., seen] if seen.any() else counts[..., :1]

@@ -1,0 +1,244 @@
+"""Do two samples of real features come from the same law? Means with Gaussian noise.
+
+Where two means differ, the variance of the difference is one of `TUNING.difference_scales` times
+the noise of a single reading, each as likely as the others. The largest is the unit-information
+prior of Kass and Wasserman ("A Reference Bayesian Test for Nested Hypotheses and Its Relationship
+to the Schwarz Criterion", JASA 90, 1995); the smaller ones are for states that are close together.
+The odds lean towards "same" by about half the logarithm of the number of readings for each
+direction, and against it in proportion to the number of readings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ive
+
+from surepath.inference.comparison import Apart, chi_square_tail, log_gamma
+from surepath.inference.tuning import TUNING
+from surepath.system import FloatArray, IntArray
+
+NOISELESS = 1e-9
+"""Variance, relative to that between states, below which a feature counts as free of noise."""
+
+_scaled_bessel: Callable[[Any, FloatArray], FloatArray] = ive  # its published type says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Numbers, sums and squares of real features, and number times repeats, [P, 2 + 2 D].
+
+    Features are uncorrelated and in units of the noise that the places of a level share, at each
+    node of the window. A place may have more noise than the others, or less: it is compared with
+    its own (as in Welch's test), which is taken to be the shared one until its readings show
+    otherwise.
+
+    Noise of a place may also lie in other directions than that of the others. Sorting does not look
+    at that, for there are many pairs. What settles a merge does: behind the rest a sample has all
+    products of its features, [P, 2 + 2 D + D^2], where they were recorded.
+    """
+
+    shares: FloatArray  # [P, D], of the noise that is counted with, what is really there: 0 to 1
+    """Where few readings hide how little noise a direction has, it is counted with more. What is
+    not there makes no difference by chance either, so such a direction is only part of one; one
+    without noise is none."""
+
+    def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        difference, noise = self._difference(one, other)
+        scales = np.array(TUNING.difference_scales).reshape(-1, *([1] * noise.ndim))
+        growth = scales / noise
+        # Readings without any noise that are equal are of one state, by the lean of one direction.
+        counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
+        lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
+        by_scale = (lean.sum(axis=-1) / self._repeats(one, other)).sum(axis=-1) / 2
+        # "Different" is a mixture over the scales: its likelihoods are averaged.
+        return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
+
+    def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """By the chi-square test of equal means, with the noise as it is estimated."""
+        difference, noise = self._difference(one, other)
+        repeats = self._repeats(one, other)
+        squares = ((difference**2 / noise).sum(axis=-1) / repeats).sum(axis=-1)
+        read = np.minimum(one[..., 0], other[..., 0]) > 0
+        freedom = np.where(read, self._freedom / repeats, 0.0).sum(axis=-1)
+        tail = chi_square_tail(np.maximum(freedom, 1.0), squares)
+        return np.where(read.any(axis=-1), tail, 1.0)
+
+    def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
+        """In units of the noise of one reading; over several nodes, as one long vector."""
+        with np.errstate(divide="ignore"):
+            variance = 1 / one[..., 0] + 1 / other[..., 0]  # [..., P]
+        if one.shape[-1] > self._brief:
+            squared, freedom, known = self._in_their_own_noise(one, other)
+            variance = np.where(known, variance, np.inf)
+        else:
+            difference, noise = self._difference(one, other, _own_noise)
+            squared = (difference**2 / noise).sum(axis=-1)
+            freedom = np.broadcast_to(self._freedom, squared.shape)
+        longest = variance[..., ways].max(axis=-1)
+        read = np.isfinite(longest)
+        squared = np.where(np.isfinite(variance), squared, 0.0)[..., ways].sum(axis=-1)
+        distance = np.sqrt(squared * np.where(read, longest, 0.0))
+        return Apart(distance, longest, freedom[..., ways].sum(axis=-1))
+
+    def _in_their_own_noise(
+        self, one: FloatArray, other: FloatArray
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Hotelling's squared distance, directions, and whether the noise is known, [..., P].
+
+        If the two are one state they have one noise, which both have shown. It is known when there
+        are twice as many readings as directions that have any; estimated, it makes distances too
+        long by a factor that is taken off.
+        """
+        size = self.shares.shape[-1]
+        n, m = one[..., 0], other[..., 0]
+        read = np.maximum(n + m - 2, 1.0)
+        (mine, first), (theirs, second) = (_mean_and_scatter(s, size) for s in (one, other))
+        # What rounding leaves of the scatter is no noise, but no less is taken for it.
+        left = (_rounding(one, size) + _rounding(other, size)) / read[..., None] + NOISELESS
+        noise = (first + second) / read[..., None, None] + left[..., None] * np.eye(size)
+        inverse = np.linalg.inv(noise)
+        freedom = np.clip(size - (left * np.diagonal(inverse, 0, -2, -1)).sum(axis=-1), 0, size)
+        difference = mine - theirs
+        length = np.einsum("...i,...ij,...j->...", difference, inverse, difference)
+        shorter = np.maximum(read - freedom - 1, 1.0) / read
+        known = (read >= 2 * freedom) & (np.minimum(n, m) > 0)
+        squared = shorter * n * m / np.maximum(n + m, 1.0) * np.maximum(length, 0.0)
+        return squared, freedom, known
+
+    def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
+        """By the likelihood ratio of the distance alone: no difference, against this one.
+
+        The direction of a difference is not known, and the distance does not depend on it. So the
+        ratio is that of chi-square laws, central over noncentral, whatever the direction; and as a
+        ratio of likelihoods its mean stays 1, however often one looks.
+        """
+        read = np.isfinite(apart.variance)
+        variance = np.where(read, apart.variance, 1.0)
+        shift = separation**2 / variance
+        squared = apart.distance**2 / variance
+        half = np.maximum(apart.freedom, 1.0) / 2
+        return np.where(read, shift / 2 - _log_0f1(half, shift * squared / 4), 0.0)
+
+    def counts(self, sample: FloatArray) -> FloatArray:
+        return sample[..., 0]
+
+    def brief(self, samples: FloatArray) -> FloatArray:
+        return samples[..., : self._brief]
+
+    def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
+        """By the chi-square law of the squared distance."""
+        read = np.isfinite(apart.variance)
+        squared = apart.distance**2 / np.where(read, apart.variance, 1.0)
+        return read & (chi_square_tail(np.maximum(apart.freedom, 1.0), squared) < alarm)
+
+    @property
+    def _brief(self) -> int:
+        """Entries of a sample but for the products."""
+        return 2 + 2 * self.shares.shape[-1]
+
+    def _repeats(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """How many directions move as one in the difference of two samples, [..., P]; at least 1.
+
+        The axes are uncorrelated in the noise that all places share. In that of a single place they
+        need not be: of a kernel's features every place has its own. A sum of squares of D
+        directions with correlations R has the mean D and the variance 2 tr(R^2), like g times a
+        chi-square number with D / g degrees of freedom, g = tr(R^2) / D (Satterthwaite). Mixing
+        correlations makes g smaller, so the mean of the two g is on the safe side. The side read
+        less weighs more.
+        """
+        n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
+        mine, theirs = (
+            np.maximum(sample[..., self._brief - 1] / np.maximum(sample[..., 0], 1.0), 1.0)
+            for sample in (one, other)
+        )
+        return (m * mine + n * theirs) / (n + m)
+
+    @property
+    def _freedom(self) -> FloatArray:
+        """[P], directions that have noise."""
+        return self.shares.sum(axis=-1)
+
+    def _difference(
+        self, one: FloatArray, other: FloatArray, noise: _Noise | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of the means, and the variance of its noise; infinite where either was not read."""
+        size = self.shares.shape[-1]
+        mine, theirs = (_moments(sample, size, noise or likely_noise) for sample in (one, other))
+        return mine[0] - theirs[0], mine[1] + theirs[1]
+
+
+def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
+    """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
+    root = 2 * np.sqrt(y)
+    scaled = _scaled_bessel(b - 1, root)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bessel = root + np.log(scaled)
+        if not scaled.all():
+            bessel = np.where(scaled > 0, bessel, _log_bessel(b - 1, root))
+        found = log_gamma(b) + bessel - (b - 1) / 2 * np.log(y)
+    # Near 0 by its series: what is left out is about y^3 / b^5, less than a ten-billionth.
+    near = y < 5e-4 * b ** (5 / 3)
+    return np.where(near, y / b - y**2 / (2 * b**2 * (b + 1)), found)
+
+
+def _log_bessel(order: FloatArray, x: FloatArray) -> FloatArray:
+    """Logarithm of Bessel's I where it is too small for a double: its order is then large.
+
+    Debye's expansion to the second order (Abramowitz and Stegun, 9.7.7).
+    """
+    root = np.sqrt(1 + (x / order) ** 2)
+    t = 1 / root
+    first = (3 * t - 5 * t**3) / (24 * order)
+    second = (81 * t**2 - 462 * t**4 + 385 * t**6) / (1152 * order**2)
+    exponent = order * (root + np.log(x / order / (1 + root)))
+    return exponent - np.log(2 * math.pi * order * root) / 2 + np.log1p(first + second)
+
+
+def _mean_and_scatter(sample: FloatArray, dimension: int) -> tuple[FloatArray, FloatArray]:
+    """Means of the features [..., D], and products of the distances from them [..., D, D]."""
+    n = sample[..., :1]
+    mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
+    products = sample[..., 2 + 2 * dimension :].reshape(*sample.shape[:-1], dimension, dimension)
+    return mean, products - n[..., None] * mean[..., :, None] * mean[..., None, :]
+
+
+def _rounding(sample: FloatArray, dimension: int) -> FloatArray:
+    """What rounding may have left of the squares, [..., D]."""
+    squares = sample[..., 1 + dimension : 1 + 2 * dimension]
+    return squares - sample[..., 2 + 2 * dimension :: dimension + 1]
+
+
+def _moments(sample: FloatArray, dimension: int, noise_of: _Noise) -> tuple[FloatArray, FloatArray]:
+    """Means of the features, and the variances of these means."""
+    n = sample[..., :1]
+    mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
+    scatter = np.maximum(sample[..., 1 + dimension : 1 + 2 * dimension] - n * mean**2, 0.0)
+    noise = noise_of(scatter, np.maximum(n - 1, 0))
+    return mean, np.where(n > 0, noise / np.maximum(n, 1), np.inf)
+
+
+_Noise: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+"""From scatter and degrees of freedom to the noise of one reading, of which 1 is shared."""
+
+
+def likely_noise(scatter: FloatArray, freedom: FloatArray) -> FloatArray:
+    """As if further readings had shown the shared noise."""
+    shared = TUNING.shared_noise
+    return (scatter + shared) / (freedom + shared)
+
+
+def _own_noise(scatter: FloatArray, freedom: FloatArray) -> FloatArray:
+    """The same in its logarithm, which is never more.
+
+    Too much noise would make a difference look smaller than it is. A place that is a thousand times
+    quieter than others of its level must not be held against theirs, however few its readings.
+    """
+    shared = TUNING.shared_noise
+    own = np.maximum(scatter / np.maximum(freedom, 1), NOISELESS)
+    return own ** (freedom / (freedom + shared))
