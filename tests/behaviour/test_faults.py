@@ -41,7 +41,7 @@ def test_every_row_of_the_table_is_shown() -> None:
     text = (ROOT / "docs" / "running.md").read_text()
     table = re.split(r"\| fault \|.*\n\|[-|]+\n", text)[1]
     named = [line.split("|")[1].strip() for line in table.split("\n\n")[0].splitlines()]
-    files = (TESTS / "behaviour").glob("test_faults*.py")
+    files = (TESTS / "behaviour").glob("test_*.py")
     shown = [re.findall(r'^@row\("(.*)"\)$', each.read_text(), re.MULTILINE) for each in files]
     assert set(named) == set(chain(*shown))
     assert len(named) == len(set(named))
