@@ -24,6 +24,10 @@ DEEP = 5000
 """Nested lists, when lists are nested: more than any parser follows."""
 
 
+LARGEST = 2**1000
+"""Whole numbers beyond are not multiplied: no floating-point number is as large."""
+
+
 def changed_bytes(data: bytes, rng: random.Random) -> bytes:
     """With one to four places changed, cut, doubled or filled with noise."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -66,7 +70,7 @@ def _change(inside: Any, last: Any, old: Any, rng: random.Random, other: Any) ->
         inside[rng.choice(("", "schema", "certified", "x"))] = value(rng)
     elif how == 2:
         inside[last] = copy.deepcopy(other)
-    elif how <= 4 and type(old) in (int, float):
+    elif how <= 4 and (type(old) is float or (type(old) is int and abs(old) < LARGEST)):
         inside[last] = old * rng.choice((-1, 0, 2, 1e6, 0.999)) + rng.choice((0, 1, -1))
     elif how <= 4 and isinstance(old, str) and old:
         place = rng.randrange(len(old))
