@@ -17,7 +17,7 @@ from forging import entry, forged, with_entry
 from surepath.inference.independence import Dependence
 from surepath.journal.database import Journal
 from surepath.journal.rows import PILOT, Origin, Row
-from surepath.prepare.replay import replay
+from surepath.prepare.replay import _not_made_again, replay
 from surepath.results.verify import verify as verify_readings
 from surepath.system import Actions
 
@@ -225,3 +225,9 @@ def test_true_episodes_that_suit_a_plan_are_not_a_run(tmp_path: Path) -> None:
 
 def replace_batch(row: Row, number: int) -> Row:
     return Row(number, 0, 0, row.readings, row.origin)
+
+
+def test_a_problem_as_large_as_no_file_may_ask_for_is_not_made() -> None:
+    sizes = {"problem": "tabular", "states": 3, "seed": 2**40}
+    assert _not_made_again({**sizes, "horizon": 3}) == ""
+    assert "horizon 2.15e+09 is larger" in _not_made_again({**sizes, "horizon": 2**31})

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from surepath.adapters.space_data import is_described, space_from_data
+from surepath.decoding import limits
 from surepath.errors import JournalError
 from surepath.features import NAMES
 from surepath.journal.database import Journal
@@ -71,12 +72,21 @@ def _impossible(configured: Mapping[str, Any]) -> str:
     if features not in NAMES:
         return f"its features are not in the file: {features}"
     if declared is None:
-        known = "problem" in configured["system"]
-        return "" if known else "its journal is of a version that did not describe systems"
+        return _not_made_again(configured["system"])
     if declared["problem"] and (configured["guarantee"] != Call.guarantee):
         return "its system is a problem of somebody's own, whose oracle is not in the file"
     if not is_described(declared["observation_space"]):
         return "its observation space was too large to be written down"
+    return ""
+
+
+def _not_made_again(system: Mapping[str, Any]) -> str:
+    """Why the built-in problem of a file is not made; empty where it can be."""
+    if "problem" not in system:
+        return "its journal is of a version that did not describe systems"
+    for name, value in system.items():
+        if name != "seed" and isinstance(value, int) and value > limits.HORIZON:
+            return f"a problem with {name} {value:.3g} is larger than any that is made from a file"
     return ""
 
 

@@ -21,7 +21,7 @@ def terms_against_call(terms: Terms, call: Mapping[str, Any]) -> tuple[str, ...]
     """
     try:
         follow = _following(terms, call)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             "the recorded call is not one that a run can have",
             got=f"{type(error).__name__}: {error}",
