@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ import surepath
 from places import ROOT
 from surepath.bench.harness import rivals
 from surepath.bench.harness.runs import Instance
-from surepath.inference import guarantee_widths
 from surepath.run import choose_executor
 from surepath.theory import schedule
 
@@ -125,17 +123,6 @@ def test_no_module_takes_the_place_of_a_public_name() -> None:
 
 
 # ---------------------------------------------------------------- adding from outside
-
-
-def test_a_guarantee_is_added_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def narrow(terms: Any) -> guarantee_widths.Guarantee:
-        return guarantee_widths.Calibrated.under(terms)
-
-    known = {**guarantee_widths.GUARANTEES, "mine": narrow}
-    monkeypatch.setattr(guarantee_widths, "GUARANTEES", known)
-    result = surepath.learn(surepath.make("lock", horizon=3, actions=2), guarantee="mine")
-    assert result.certified
-    assert result.certificate.guarantee == "mine"
 
 
 def test_an_executor_is_added_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
+from surepath.errors import InputError
 from surepath.journal.database import Journal, is_journal
 from surepath.prepare.call import Call, Future
-from surepath.prepare.replay import replay
+from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.start import start
-from surepath.results.result import Result
+from surepath.results.result import Result, load
 from surepath.results.verify import Verification
 from surepath.results.verify import verify as verify_readings
 from surepath.run.choose_executor import executor_of
@@ -33,7 +34,7 @@ def learn(
     delta: float = Call.delta,
     gap: float | None = Call.gap,
     tolerance: float | str | None = Call.tolerance,
-    separation: float | Literal["exact"] = Call.separation,
+    separation: float | Literal["exact"] | None = Call.separation,
     predict: bool = Call.predict,
     norm: float | None = Call.norm,
     reward_range: tuple[float, float] = Call.reward_range,
@@ -58,7 +59,9 @@ def learn(
     when it is settled. "tight" and "paper" are fixed in advance and proved; they need gap and norm,
     which a built-in problem knows of itself. Or a `Schedule` of your own.
     guarantee: of the adaptive schedule. "calibrated" uses estimated variances and is validated, not
-    proved; "proved" holds for every system that satisfies the assumptions with the given norm.
+    proved. "proved" proposes a plan and proves it on fresh readings, for every system that
+    satisfies the assumptions: with separation, prefixes may be taken for one state; with norm, if
+    they are close; with neither, no two prefixes are, which is for systems with few sequences.
     delta: most probability with which a certified plan may be wrong.
     gap: least loss of a suboptimal plan, where known. norm: bound on the weights of Q*.
     tolerance: how much the plan may fall short of the best one and still be the answer: a number in
@@ -68,7 +71,8 @@ def learn(
     separation: the least difference between hidden states that are not one, as a total variation of
     what is read there (0.3: of ten readings, three would have to be others; for real features,
     means 0.77 standard deviations of one reading apart). Prefixes count as one state when this has
-    been excluded. A smaller one assumes less and costs more. "exact": readings have no noise.
+    been excluded. A smaller one assumes less and costs more. "exact": readings have no noise. 0.3
+    where none is given, and none with guarantee="proved".
     predict: whether states that were not tried may be predicted from those that were; some are then
     drawn and tried before the certificate.
     reward_range: the smallest and the largest reward that can be paid; a problem has its own.
@@ -147,3 +151,22 @@ def verify(path: str | Path) -> Verification:
         taken = f"that the run asked for just these episodes: {replayed.impossible}"
         return found.and_also((), (*found.taken, taken))
     return found.and_also(replayed.differences, ())
+
+
+def proof(path: str | Path) -> list[str]:
+    """The proof of a certificate that is proved, in the lines of docs/proof.md.
+
+    path: a saved result, or a journal; the proof from a journal has every fresh episode.
+    """
+    if is_journal(path):
+        with Journal(path) as journal:
+            journal.check()
+            return proof_of(journal)
+    found = load(path).proof
+    if found is None:
+        raise InputError(
+            f"{path} holds no proof",
+            got="a certificate that is not proved, or none",
+            remedy='Only certified runs with guarantee="proved" have one.',
+        )
+    return found

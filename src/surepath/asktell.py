@@ -77,7 +77,7 @@ class AskTell:
         delta: float = Call.delta,
         gap: float | None = Call.gap,
         tolerance: float | str | None = Call.tolerance,
-        separation: float | Literal["exact"] = Call.separation,
+        separation: float | Literal["exact"] | None = Call.separation,
         predict: bool = Call.predict,
         norm: float | None = Call.norm,
         reward_range: tuple[float, float] = Call.reward_range,

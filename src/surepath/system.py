@@ -224,6 +224,11 @@ class Declared:
         return self._said("reward_noise")
 
     @property
+    def shared_noise(self) -> bool | None:
+        """Whether the noise of an episode's steps may depend on each other; else it does not."""
+        return self._said("shared_noise")
+
+    @property
     def latent_dimension(self) -> int | None:
         """Dimension of the span of the mean features of all states."""
         return self._said("latent_dimension")

@@ -125,7 +125,7 @@ def test_less_evidence_shows(
 
 @pytest.mark.parametrize("first", [0, 10, 20])
 def test_what_is_proved_does_not_fail(first: int) -> None:
-    """Union bounds over all prefixes leave no room for a failure in 30 instances."""
+    """Tests that every other plan has to fail leave hardly room for a failure in 30 instances."""
     for seed in range(first, first + 10):
         rng = np.random.default_rng([13, seed])
         sizes = {"horizon": int(rng.integers(1, 4)), "actions": 2, "states": 2}

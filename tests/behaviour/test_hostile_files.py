@@ -108,7 +108,7 @@ def test_a_result_was_made_up(
         ('{"schema": ' + "9" * 5000 + "}", "digits"),
         ('{"schema": 1e999}', "schema inf"),
         ('{"schema": true}', "schema True"),
-        ('{"schema": 4}', "must be an object that has"),
+        ('{"schema": 5}', "must be an object that has"),
     ],
 )
 def test_a_text_was_made_up(text: str, message: str, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_hundred_megabytes_of_text_are_not_taken_in(
 ) -> None:
     if place == "result":
         path = tmp_path / "a.json"
-        path.write_text('{"schema": 4, "claim": "' + LONG + '"}')
+        path.write_text('{"schema": 5, "claim": "' + LONG + '"}')
     elif place == "meta":
         change = "UPDATE meta SET value = ? WHERE key = 'result'"
         path = made_up(lambda d: d.execute(change, (LONG,)), undisturbed, tmp_path)  # pyright: ignore

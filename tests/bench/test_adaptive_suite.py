@@ -13,7 +13,7 @@ from surepath.bench.suites.adaptive import PARTS, Scale
 from surepath.errors import InputError
 
 TINY = Scale(
-    instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2, proved=2,
+    instances=1, runs=2, tuning=2, repeats=1, beyond=1, points=2,
     broken=2, recorded=1, slow=1, step_seconds=1e-6,
 )  # fmt: skip
 

@@ -32,6 +32,7 @@ SIZES: dict[str, dict[str, Any]] = {
     # Its parts are tested one by one elsewhere.
     "adaptive": {"SCALE": Scale(instances=1, repeats=1)},
     "calibration": {"FULL": 300},  # one run of each family
+    "proved": {"FULL": 300},  # one run of a family
     "real": {"SCALE": real.Scale(repeats=1)},
     "lower-bounds": {
         "FULL": lower_bounds.Scale(
@@ -78,6 +79,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
     some = {
         "adaptive": ["floor"],
         "calibration": ["plain"],
+        "proved": ["tabular"],
         "real": ["bookkeeping"],
         "lower-bounds": ["leaking", "search"],
     }

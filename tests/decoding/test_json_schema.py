@@ -34,6 +34,7 @@ def test_what_is_saved_fits() -> None:
     for result in (
         surepath.learn(Walk(), budget=60),
         surepath.learn(Walk()),
+        surepath.learn(Walk(), guarantee="proved", budget=3000),
         surepath.learn("lock", schedule="tight"),
     ):
         saved = json.loads(json.dumps(result.saved()))

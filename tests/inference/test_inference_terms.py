@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surepath.inference.guarantee_widths import Calibrated, Proved, widths_of
+from surepath.inference.guarantee_widths import Calibrated
+from surepath.inference.proposal import Route
 from surepath.inference.states import Shape
-from surepath.inference.terms import EXACT, Terms
+from surepath.inference.terms import EXACT, SEPARATION, Terms
 from surepath.inference.tuning import TUNING
 
 TWO_LEVELS = Shape(2, 2, 2, symbols=True)
@@ -64,9 +65,7 @@ def test_an_excess_is_by_how_much_the_width_has_to_shrink(gap: float | None) -> 
 def test_terms_name_their_widths() -> None:
     shape = Shape(5, 3, 2, symbols=True)
     terms = terms_of(shape, delta=0.2, reward_range=(-1.0, 3.0), reward_noise=2.0)
-    assert widths_of(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, ways=10)
-    terms = terms_of(guarantee="proved", norm=3.0, radius=2.0, feature_noise=0.4, reward_noise=0.7)
-    assert widths_of(terms) == Proved(0.05, 3.0, 2, 2, 2, 2.0, 0.4, 0.7)
+    assert Calibrated.under(terms) == Calibrated(0.2, (-1.0, 3.0), 2.0, ways=10)
 
 
 def test_a_prediction_is_never_taken_for_a_tie() -> None:
@@ -113,15 +112,39 @@ def test_the_separation_is_tested_in_the_units_of_what_is_read(
     assert (
         test.evidence
         == pytest.approx(math.log(1 / delta))
-        == widths_of(terms_of(**options)).evidence
+        == Calibrated.under(terms_of(**options)).evidence
     )
     real = terms_of(Shape(2, 2, 2, symbols=False), **options).merge_test
     assert real is not None
     assert 2 * stats.norm.cdf(real.size / 2) - 1 == pytest.approx(separation)
 
 
-def test_exact_readings_exclude_every_separation_and_a_proof_needs_none() -> None:
+def test_exact_readings_exclude_every_separation_and_without_one_nothing_is_tested() -> None:
     test = terms_of(separation=EXACT).merge_test
     assert test is not None
     assert math.isinf(test.size)
-    assert terms_of(guarantee="proved", norm=1.0).merge_test is None
+    assert terms_of(guarantee="proved", separation=None).merge_test is None
+
+
+# ---------------------------------------------------------------- what a proof rests on
+
+
+@pytest.mark.parametrize(
+    ("options", "route"),
+    [
+        ({"separation": None}, Route.TREE),
+        ({"separation": 0.2}, Route.SEPARATION),
+        ({"separation": EXACT}, Route.SEPARATION),
+        ({"separation": None, "norm": 1.0}, Route.NORM),
+    ],
+)
+def test_a_proof_rests_on_what_was_given(options: dict[str, Any], route: Route) -> None:
+    """And what is to be proved is proposed by a calibrated run, which merges as far as it may."""
+    terms = terms_of(guarantee="proved", **options)
+    assert terms.route is route
+    proposing = terms.proposing()
+    assert (proposing.guarantee, proposing.predict) == ("calibrated", False)
+    assert proposing.separation == (options["separation"] or SEPARATION)
+    assert proposing.merge_test is not None
+    merges = proposing.shape.future <= proposing.shape.horizon
+    assert merges == (route is not Route.TREE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 import surepath
 from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
-from surepath.inference.guarantee_widths import widths_of
+from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
@@ -42,8 +40,15 @@ def terms_for(problem: Problem, **options: Any) -> Terms:
     return terms_of(shape_of(problem), **options)
 
 
-def judged(root: Node, terms: Terms, keep: Actions | None = None) -> Judgement:
-    found = judge(root, terms, keep)
+def terms_under(guarantee: str, problem: Problem, **options: Any) -> Terms:
+    """Those under which readings are judged: of a proof, when it is proposed."""
+    if guarantee == "calibrated":
+        return terms_for(problem, **options)
+    return terms_for(problem, guarantee=guarantee, separation=None, **options).proposing()
+
+
+def judged(root: Node, terms: Terms) -> Judgement:
+    found = judge(root, terms)
     assert found.complete
     return found
 
@@ -70,7 +75,7 @@ def losses(found: Judgement, terms: Terms) -> list[tuple[float, float]]:
             margin -= sum(layers[h].mean[e] for h, e in theirs)
             spread = sum(found.shortfalls[h][e] for h, e in ours - theirs)
             spread += sum(found.spreads[h][e] for h, e in theirs - ours)
-            pairs.append((float(margin), float(widths_of(terms).width(np.array(spread)))))
+            pairs.append((float(margin), float(Calibrated.under(terms).width(np.array(spread)))))
     return pairs
 
 
@@ -92,7 +97,7 @@ def test_exact_readings_settle_everything(guarantee: str) -> None:
     for seed in range(5):
         problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
         root = read_trie(problem, 10**9, np.random.default_rng(seed))
-        found = judged(root, terms_for(problem, guarantee=guarantee, norm=problem.norm))
+        found = judged(root, terms_under(guarantee, problem))
         assert found.settled
         assert found.plan.actions == problem.optimum[0]
         assert found.value == pytest.approx(problem.optimum[1], abs=1e-3)
@@ -119,14 +124,14 @@ def test_the_loss_covers_every_other_path(guarantee: str) -> None:
     """Whatever the plan is compared with, it can fall short by no more than what is said."""
     for seed, count in product(range(8), (3, 10, 30, 100)):
         problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
-        terms = terms_for(problem, guarantee=guarantee, norm=problem.norm, gap=0.1)
+        terms = terms_under(guarantee, problem, gap=0.1)
         found = judged(read_trie(problem, count, np.random.default_rng(seed)), terms)
         assert max(width - margin for margin, width in losses(found, terms)) <= found.loss + 1e-9
 
 
 def narrow(mean: float, width: float, terms: Terms) -> RewardMoments:
     """Rewards whose mean alone has this half-width."""
-    widths = widths_of(terms)
+    widths = Calibrated.under(terms)
     layer = judged(two_levels(dict.fromkeys(product(range(2), repeat=2), coins(9, 0.5))), terms)
     for scatter in np.geomspace(1e-3, 1e6, 4000):
         layer.machine.layers[1].count[:] = 1000.0
@@ -169,13 +174,13 @@ def test_a_tie_is_not_hidden_by_a_lead_beside_it(
 
 @pytest.mark.parametrize("count", [3, 8, 30])
 def test_a_judgement_is_a_function_of_readings_and_terms(count: int) -> None:
-    """Pooled, whichever plan was the last one does not matter: whoever judges again finds it."""
+    """Whoever judges again, or judges the same readings in another trie, finds the same."""
     for seed in range(8):
         problem = surepath.make("tabular", horizon=3, states=3, observations=4, seed=seed)
-        root = read_trie(problem, count, np.random.default_rng(seed))
-        plain = judged(root, terms_for(problem))
-        for keep in (plain.plan.actions, (1, 1, 1)):
-            again = judged(root, terms_for(problem), keep)
+        roots = [read_trie(problem, count, np.random.default_rng(seed)) for _ in range(2)]
+        plain = judged(roots[0], terms_for(problem))
+        for root in roots:
+            again = judged(root, terms_for(problem))
             assert again.plan.actions == plain.plan.actions
             assert again.value == plain.value
             assert again.loss == plain.loss
@@ -243,23 +248,3 @@ def test_what_was_collected_on_the_way_decides_whether_it_matters(
     found = judged(root, terms_of(Shape(3, 2, 2, symbols=True)))
     assert found.plan.actions == (0, 0, 1)
     assert [end.level for end in found.unsure_ends] == [1] * matters
-
-
-def test_without_pooling_nothing_rests_on_identifications() -> None:
-    root, terms = three_ends(symbols(2, 1), coins(MANY, 0.85))
-    found = judged(root, replace(terms, guarantee="proved", norm=1.0))
-    assert not found.unsure_ends
-    assert not found.settled  # what a wrong one would cost is in the width instead
-
-
-def test_without_pooling_the_plan_stands_for_itself() -> None:
-    for seed in range(8):
-        problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
-        root = read_trie(problem, 30, np.random.default_rng(seed))
-        terms = terms_for(problem, guarantee="proved", norm=problem.norm)
-        found = judged(root, terms)
-        if found.stands:
-            for level, (state, _) in enumerate(found.plan.edges):
-                (node,) = found.machine.layers[level].members[state]
-                assert node.prefix == found.plan.actions[:level]
-        assert math.isfinite(found.loss)

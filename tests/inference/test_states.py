@@ -88,15 +88,13 @@ def test_edges_pool_every_reading_of_theirs(count: int) -> None:
                 assert layer.scatter[state, action] == pytest.approx(sum(parts))
 
 
-@pytest.mark.parametrize("pool", [True, False])
 @pytest.mark.parametrize("count", [3, 40, EXACT])
-def test_deriving_again_gives_the_same_machine(pool: bool, count: int) -> None:
+def test_deriving_again_gives_the_same_machine(count: int) -> None:
     for seed in range(5):
         problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
         root = read_trie(problem, count, np.random.default_rng(seed))
-        shape, keep = shape_of(problem), (0, 1, 2, 0)
-        first = derive(root, shape, pool=pool, keep=keep)
-        assert_same(first, derive(root, shape, pool=pool, keep=keep))
+        shape = shape_of(problem)
+        assert_same(derive(root, shape), derive(root, shape))
 
 
 @pytest.mark.parametrize("count", [3, 40, EXACT])
@@ -174,35 +172,6 @@ def test_windows_that_are_read_in_part_are_compared_by_what_was_read() -> None:
     found = [{hidden(problem, n) for n in nodes} for nodes in machine.layers[1].members]
     assert all(len(states) == 1 for states in found)
     assert len(found) == len(problem.reachable[1])
-
-
-# ---------------------------------------------------------------- nodes that stand for states
-
-
-@pytest.mark.parametrize(("name", "options"), PROBLEMS)
-def test_without_pooling_one_node_stands_for_each_state(name: str, options: dict[str, Any]) -> None:
-    problem, root = build(name, options, 1)
-    machine = derive(root, shape_of(problem), pool=False)
-    for level, layer in enumerate(machine.layers):
-        assert [len(nodes) for nodes in layer.members] == [1] * len(problem.reachable[level])
-        for state, (node,) in enumerate(layer.members):
-            assert layer.prefixes[state] == node.prefix
-            counts = [node.children[a].rewards.count for a in range(problem.n_actions)]
-            assert layer.count[state].tolist() == counts
-
-
-@pytest.mark.parametrize("count", [3, 40, EXACT])
-def test_nodes_that_are_kept_stand_for_themselves(count: int) -> None:
-    """Whatever the noise: each node of the kept path is the one its state is judged by."""
-    for seed in range(8):
-        problem = surepath.make("tabular", horizon=4, actions=3, seed=seed)
-        rng = np.random.default_rng(seed)
-        root = read_trie(problem, count, rng)
-        keep = tuple(rng.integers(3, size=4).tolist())
-        machine = derive(root, shape_of(problem), pool=False, keep=keep)
-        for level, (state, _) in enumerate(follow(machine, keep)):
-            assert machine.layers[level].prefixes[state] == keep[:level]
-            assert [n.prefix for n in machine.layers[level].members[state]] == [keep[:level]]
 
 
 # ---------------------------------------------------------------- evidence

@@ -29,7 +29,8 @@ from surepath.system import Episodes
 OLD = ASSETS / "journal_schema_1.db"  # from before there was an engine's version
 ENGINE_2 = ASSETS / "journal_engine_2.db"  # of schema 1
 ENGINE_3 = ASSETS / "journal_engine_3.db"  # of schema 1
-NOW = ASSETS / "journal_schema_2.db"
+SCHEMA_2 = ASSETS / "journal_schema_2.db"  # of engine 3
+NOW = ASSETS / "journal_engine_4.db"  # of schema 2
 CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
 
 
@@ -202,29 +203,39 @@ def write_asset(path: Path) -> None:
     surepath.learn(problem_of_the_assets(), journal=path)
 
 
-def test_a_journal_of_another_engine_is_read_but_not_continued(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asset", "engine"),
+    [(OLD, 1), (ENGINE_2, 2), (ENGINE_3, 3), (SCHEMA_2, 3)],
+    ids=["engine 1", "engine 2", "engine 3", "engine 3 in schema 2"],
+)
+def test_a_journal_of_another_engine_is_read_but_not_continued(
+    asset: Path, engine: int, tmp_path: Path
+) -> None:
     path = tmp_path / "old.db"
-    shutil.copy(OLD, path)  # readers leave files beside it
+    shutil.copy(asset, path)  # readers leave files beside it
     before = content(path)
-    with pytest.raises(JournalError, match=r"another version.*engine 1 in the journal.*new path"):
+    message = rf"another version.*engine {engine} in the journal.*new path"
+    with pytest.raises(JournalError, match=message):
         surepath.learn(problem_of_the_assets(), journal=path)
     resumed = CliRunner().invoke(app, ["resume", str(path)])
     assert resumed.exit_code == 2
     assert "another version of surepath" in " ".join(resumed.output.split())
     assert content(path) == before
-    with pytest.raises(InputError, match="rules of an older version"):
-        verify(path)
     with Journal(path) as journal:
         assert journal.configuration["system"]["problem"] == "tabular"
 
 
-@pytest.mark.parametrize("asset", [ENGINE_3, NOW], ids=["schema 1", "schema 2"])
-def test_a_journal_of_this_engine_is_read_replayed_and_verified(
-    asset: Path, tmp_path: Path
-) -> None:
-    assert ENGINE == 3, "a new engine needs a sample of its own; keep the old ones"
+@pytest.mark.parametrize("asset", [OLD, ENGINE_2, ENGINE_3, SCHEMA_2], ids=lambda asset: asset.stem)
+def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path: Path) -> None:
+    shutil.copy(asset, tmp_path / "old.db")
+    with pytest.raises(InputError, match="rules of an older version"):
+        verify(tmp_path / "old.db")
+
+
+def test_a_journal_of_this_engine_is_read_replayed_and_verified(tmp_path: Path) -> None:
+    assert ENGINE == 4, "a new engine needs a sample of its own; keep the old ones"
     path = tmp_path / "old.db"
-    shutil.copy(asset, path)
+    shutil.copy(NOW, path)
     with Journal(path) as journal:
         recorded = journal.get("result")
     before = content(path)
@@ -237,15 +248,27 @@ def test_a_journal_of_this_engine_is_read_replayed_and_verified(
 
     problem.summarise = problem.rollout = nothing_new
     result = surepath.learn(problem, journal=path)
-    if asset == NOW:
-        assert result.saved() == recorded
+    assert result.saved() == recorded
     assert result.to_dict() == {**restored(recorded).to_dict()}
     assert result.certified
     assert content(path) == before
     assert verify(path).certified
-    with Journal(path) as journal:  # one of schema 1 has become one of this
+    with Journal(path) as journal:
         journal.check()
         assert journal.schema == SCHEMA
+
+
+def test_a_journal_of_an_older_schema_becomes_one_of_this_where_it_is_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "old.db"
+    shutil.copy(ENGINE_3, path)
+    before = content(path)
+    with Journal(path, configuration_of(path)) as journal:
+        journal.check()
+        assert journal.schema == SCHEMA
+        assert {row.origin for row in journal.rows()} == {Origin.ASKED}
+    assert content(path) == before
 
 
 def test_a_journal_of_an_older_schema_is_left_as_it_is_by_readers(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_what_it_ends_with_is_what_the_readings_say() -> None:
         problem = small(seed)
         learner = learner_for(problem, seed=seed)
         play(learner, problem, seed)
-        found = judge(learner.root, learner.terms, learner.incumbent)
+        found = judge(learner.root, learner.terms)
         assert isinstance(found, Judgement)
         assert found.settled
         assert found.plan.actions == learner.incumbent

@@ -68,9 +68,7 @@ def test_sharpening_reads_where_the_paths_differ() -> None:
         case = Case(seed, np.sqrt, strictly, (5, 2, 3))
         for challenger in case.found:
             apart = differences(case.plan, challenger)
-            ((actions, count),) = sharpen(
-                case.machine, case.plan, challenger, case.spreads, pools=True
-            )
+            ((actions, count),) = sharpen(case.machine, case.plan, challenger, case.spreads)
             passed = list(enumerate(follow(case.machine, actions)))
             assert passed[-1] in apart  # and no longer than needed
             own = case.plan.actions[: len(actions)]
@@ -94,19 +92,4 @@ def test_sharpening_prefers_what_narrows_most() -> None:
         (challenger,) = challengers(
             machine, plan, values, spreads, [np.zeros(1)], np.sqrt, strictly
         )
-        assert sharpen(machine, plan, challenger, spreads, pools=True) == [((wide,), 5)]
-
-
-def test_sharpening_without_pooling_reads_the_widest_edge_at_its_own_node() -> None:
-    for seed in range(30):
-        case = Case(seed, lambda spread: spread, strictly, (4, 2, 3))
-        for challenger in case.found:
-            apart = differences(case.plan, challenger)
-            readings = sharpen(case.machine, case.plan, challenger, case.spreads, pools=False)
-            actions, count = readings[0]
-            level, edge = max(apart, key=lambda place: float(case.spreads[place[0]][place[1]]))
-            assert actions == (*case.machine.layers[level].prefixes[edge[0]], edge[1])
-            assert count == case.machine.layers[level].count[edge]
-            if len(readings) > 1:
-                state = int(case.machine.layers[level].target[edge])
-                assert readings[1][0] == case.machine.layers[level + 1].prefixes[state]
+        assert sharpen(machine, plan, challenger, spreads) == [((wide,), 5)]

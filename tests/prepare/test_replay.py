@@ -175,7 +175,7 @@ def drop(database: sqlite3.Connection) -> None:
 
 
 def shorten(database: sqlite3.Connection) -> None:
-    database.execute("UPDATE readings SET origin = 'fresh' WHERE batch = 1")
+    database.execute("UPDATE readings SET origin = 'fresh 1 1' WHERE batch = 1")
 
 
 @pytest.mark.parametrize("change", [relabel, drop, shorten])

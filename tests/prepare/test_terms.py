@@ -11,17 +11,19 @@ from sklearn.gaussian_process.kernels import RBF
 import surepath
 from machines import Raw
 from surepath.errors import InputError
-from surepath.inference.terms import Terms
+from surepath.inference.proposal import Route
+from surepath.inference.terms import SEPARATION, Terms
 from surepath.inference.tuning import TUNING
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
+from surepath.prepare.proved_run import MOST_SEQUENCES, ProvedRun
 from surepath.prepare.start import start
 from surepath.readings.embedding import COVARIANCE_LIMIT
 
 
 def terms(env: object, **options: Any) -> Terms:
     run = start(Call.of(env, **options))
-    assert isinstance(run, AdaptiveRun)
+    assert isinstance(run, AdaptiveRun | ProvedRun)
     return run.terms
 
 
@@ -68,7 +70,7 @@ def test_a_tolerance_is_a_number_or_a_share_of_the_value() -> None:
 
 def test_the_separation_and_whether_to_predict_are_those_of_the_call() -> None:
     raw = Raw(surepath.make("lock"))
-    assert (terms(raw).separation, terms(raw).predict) == (Call.separation, True)
+    assert (terms(raw).separation, terms(raw).predict) == (SEPARATION, True)
     assert terms(raw, separation=0.1).separation == 0.1
     assert terms(raw, separation="exact").separation == "exact"
     assert not terms(raw, predict=False).predict
@@ -86,6 +88,8 @@ def test_a_future_begins_with_one_observation_and_grows_where_nobody_says_otherw
         assert not Call.of(problem, future=2).future_grows
         assert not Call.of(problem, future="auto", schedule="tight").future_grows
         assert not Call.of(problem, guarantee="proved", norm=3.0).future_grows
+        assert not Call.of(problem, guarantee="proved").future_grows
+        assert Call.of(problem, guarantee="proved", separation=0.2).future_grows
 
 
 @pytest.mark.parametrize(("actions", "most"), [(2, 11), (4, 6), (32, 3), (33, 2)])
@@ -113,22 +117,24 @@ def test_rewards_without_a_range_need_their_noise() -> None:
 # ---------------------------------------------------------------- proved
 
 
-def test_a_proof_takes_the_norm_of_the_oracle_or_the_one_given() -> None:
+def test_a_proof_rests_on_what_it_is_given_and_on_no_oracle() -> None:
     problem = surepath.make("tabular", seed=3)
-    assert terms(problem, guarantee="proved").norm == pytest.approx(problem.norm)
-    assert terms(problem, guarantee="proved", norm=9.0).norm == 9.0
-    with pytest.raises(InputError, match="needs norm"):
-        terms(Raw(problem), guarantee="proved")
-    # Stated for the whole horizon and for its own features only.
-    with pytest.raises(InputError, match="needs norm"):
-        terms(problem, horizon=2, guarantee="proved")
+    for system in (problem, Raw(problem)):
+        tree = terms(system, guarantee="proved")
+        assert (tree.route, tree.separation, tree.norm) == (Route.TREE, None, None)
+        apart = terms(system, guarantee="proved", separation=0.2)
+        assert (apart.route, apart.separation, apart.norm) == (Route.SEPARATION, 0.2, None)
+        linear = terms(system, guarantee="proved", norm=9.0)
+        assert (linear.route, linear.separation, linear.norm) == (Route.NORM, None, 9.0)
+        assert not tree.shared_noise
 
 
 def test_a_proof_takes_the_size_of_the_features() -> None:
-    symbols = terms(surepath.make("tabular"), guarantee="proved")
-    assert (symbols.radius, symbols.feature_noise) == (1.0, None)
+    """Half the largest distance between two of them, or their noise."""
+    symbols = terms(surepath.make("tabular"), guarantee="proved", norm=3.0)
+    assert (symbols.radius, symbols.feature_noise) == (pytest.approx(0.5**0.5), None)
     problem = surepath.make("gaussian", noise=0.7)
-    real = terms(problem, guarantee="proved")
+    real = terms(problem, guarantee="proved", norm=3.0)
     assert real.feature_noise == 0.7
     assert real.radius == pytest.approx(problem.radius)
 
@@ -139,6 +145,13 @@ def test_what_cannot_be_proved_is_refused() -> None:
         terms(problem, future=2, guarantee="proved", norm=3.0)
     with pytest.raises(InputError, match="bound on the features"):
         terms(Raw(surepath.make("gaussian")), features="linear", guarantee="proved", norm=3.0)
+    with pytest.raises(InputError, match="not on both"):
+        terms(problem, guarantee="proved", norm=3.0, separation=0.2)
+    with pytest.raises(InputError, match="exact readings needs symbols"):
+        terms(surepath.make("gaussian"), guarantee="proved", separation="exact")
+    many = surepath.make("lock", horizon=MOST_SEQUENCES.bit_length(), actions=2)
+    with pytest.raises(InputError, match=r"reads every sequence.*Give separation="):
+        terms(many, guarantee="proved")
     with pytest.raises(InputError, match="there is no guarantee"):
         terms(problem, guarantee="sworn")
     with pytest.raises(InputError, match="for the adaptive schedule only"):

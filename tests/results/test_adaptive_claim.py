@@ -19,7 +19,7 @@ from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import conclude, interval, levels, more_episodes
-from surepath.results.assumptions import of_adaptive
+from surepath.results.assumptions import of_adaptive, of_proved
 from surepath.results.certificate import Audit, Status
 
 EXACT = 10**9
@@ -57,21 +57,19 @@ def tied(lead: float) -> Problem:
 # ---------------------------------------------------------------- claims
 
 
-@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
-def test_what_is_settled_is_certified(guarantee: str) -> None:
+def test_what_is_settled_is_certified() -> None:
     problem = small(1)
-    terms = terms_for(problem, guarantee=guarantee, norm=problem.norm)
+    terms = terms_for(problem)
     found = judged(problem, terms, EXACT)
     certificate = conclude(found, terms, episodes=77, notes=("a note",))
     assert certificate.certified
-    rests = ", resting on merging" if found.merged else ""
     assert certificate.claim == (
-        f"these 3 actions are optimal with probability at least 0.95{rests}"
+        "these 3 actions are optimal with probability at least 0.95, resting on merging"
     )
-    assert certificate.rests_on == ("merging",) * (guarantee == "calibrated")
+    assert certificate.rests_on == ("merging",)
     assert "3 ways to leave the plan are ruled out" in certificate.reason
     assert certificate.failure == certificate.delta == 0.05
-    assert certificate.guarantee == guarantee
+    assert certificate.guarantee == "calibrated"
     assert certificate.terms is terms
     assert certificate.notes[0] == "a note"
     plan = tuple(level.action for level in certificate.levels)
@@ -190,9 +188,10 @@ def test_what_single_episodes_said_takes_the_claim_away() -> None:
 def test_where_nothing_was_told_apart_the_user_is_warned() -> None:
     """All look alike: that is so, or the sensor is blind; only the user can know."""
     blind = tied(0.3)
-    for guarantee, count in (("calibrated", 1), ("proved", 0)):
-        terms = terms_for(blind, guarantee=guarantee, norm=3.0)
-        warnings = conclude(judged(blind, terms, 10**5), terms, episodes=1).warnings
+    terms = terms_for(blind)
+    tree = terms_for(blind, guarantee="proved", separation=None).proposing()
+    for each, count in ((terms, 1), (tree, 0)):
+        warnings = conclude(judged(blind, each, 10**5), each, episodes=1).warnings
         assert sum("look alike at every level" in text for text in warnings) == count
     seeing = small(0)
     terms = terms_for(seeing)
@@ -243,8 +242,6 @@ def test_the_separation_that_is_excluded_is_below_the_declared_one(name: str) ->
     assert 0.3 >= found[0] > found[1] > found[2] > 0
     exact = replace(terms, separation="exact")
     assert conclude(judged(problem, exact, 100), exact, episodes=1).excluded_separation is None
-    proved = replace(terms, guarantee="proved", norm=3.0)
-    assert conclude(judged(problem, proved, 100), proved, episodes=1).excluded_separation is None
 
 
 def test_exact_readings_merge_too() -> None:
@@ -343,18 +340,32 @@ def test_assumptions_are_all_there() -> None:
     exact = of_adaptive(terms_for(problem, separation="exact"))
     assert any("readings have no noise" in line for line in exact)
     assert not any("taken for one" in line for line in exact)
-    proved = of_adaptive(terms_for(problem, guarantee="proved", norm=4.5))
-    assert any("norm at most 4.5" in line for line in proved)
-    assert any("features bounded by 1" in line for line in proved)
-    assert not any("not proved" in line for line in proved)
-    assert not any("taken for one" in line for line in proved)
-    free = of_adaptive(
-        terms_for(
-            problem, guarantee="proved", norm=4.5, feature_noise=0.3, reward_range=(-np.inf, np.inf)
-        )
+
+
+def test_assumptions_of_a_proof_are_those_of_its_route() -> None:
+    problem = small(1)
+    tree = terms_for(problem, guarantee="proved", separation=None, gap=0.2)
+    alone = of_proved(tree, None)
+    assert any("moves deterministically" in line for line in alone)
+    assert any("independent between episodes, between steps" in line for line in alone)
+    assert any("rewards between 0 and 1" in line for line in alone)
+    assert any("loses at least 0.2" in line for line in alone)
+    assert not any("alike" in line or "norm" in line for line in alone)
+    shared = of_proved(replace(tree, shared_noise=True), None)
+    assert any("steps of one episode may depend on each other" in line for line in shared)
+    apart = of_proved(replace(tree, separation=0.2), None)
+    assert any("total variation of at least 0.2" in line for line in apart)
+    linear = of_proved(replace(tree, norm=4.5), None)
+    assert any("norm at most 4.5" in line for line in linear)
+    assert any("features bounded by 1" in line for line in linear)
+    assert not any("taken for one" in line for line in (*alone, *linear))
+    free = of_proved(
+        replace(tree, norm=4.5, feature_noise=0.3, reward_range=(-np.inf, np.inf)), None
     )
     assert any("sub-Gaussian with parameter 0.3" in line for line in free)
     assert not any("inf" in line for line in free)
+    for said in (alone, shared, apart, linear, free):
+        assert not any("not proved" in line for line in said)
 
 
 def test_decisions_are_those_of_the_plan() -> None:
@@ -368,14 +379,23 @@ def test_decisions_are_those_of_the_plan() -> None:
 
 
 @pytest.mark.parametrize("count", [5, 50, 5000])
-@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
-def test_the_interval_holds_the_optimal_value(guarantee: str, count: int) -> None:
+def test_the_interval_holds_the_optimal_value(count: int) -> None:
     for seed in range(10):
         problem = small(seed)
-        terms = terms_for(problem, guarantee=guarantee, norm=problem.norm)
+        terms = terms_for(problem)
         found = judged(problem, terms, count, seed=seed)
         low, high = interval(found, terms)
         assert 0 <= low <= found.value <= high <= problem.horizon
+        assert low <= problem.optimum[1] <= high
+
+
+def test_the_interval_of_a_proof_holds_the_optimal_value() -> None:
+    for seed in range(5):
+        problem = small(seed)
+        result = surepath.learn(problem, seed=seed, guarantee="proved")
+        assert result.certified
+        low, high = result.interval
+        assert 0 <= low <= result.value <= high <= problem.horizon
         assert low <= problem.optimum[1] <= high
 
 

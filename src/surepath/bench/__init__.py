@@ -14,6 +14,7 @@ from surepath.bench.suites import (
     calibration,
     lower_bounds,
     peers,
+    proved,
     real,
     scaling,
     table1,
@@ -32,6 +33,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "gain": {"gain": gain},
     "adaptive": adaptive.PARTS,
     "calibration": calibration.PARTS,
+    "proved": proved.PARTS,
     "real": real.PARTS,
     "lower-bounds": lower_bounds.PARTS,
     "table1": table1.PARTS,
@@ -41,7 +43,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 """The parts of each suite, by name."""
 
 
-QUICK = ("calibration", "lower-bounds", "table1", "peers", "scaling")
+QUICK = ("calibration", "proved", "lower-bounds", "table1", "peers", "scaling")
 """Suites that also have a size that takes minutes."""
 
 

@@ -14,7 +14,12 @@ import typer
 
 from surepath.cli.benching import bench_command
 from surepath.cli.bounding import bound_command
-from surepath.cli.inspecting import export_command, problems_command, verify_command
+from surepath.cli.inspecting import (
+    export_command,
+    problems_command,
+    proof_command,
+    verify_command,
+)
 from surepath.cli.running import learn_command, resume_command, serve_command
 from surepath.cli.stopping import exit_code
 from surepath.errors import ExplainedError, SurepathError, visible
@@ -28,6 +33,7 @@ COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "serve": serve_command,
     "export": export_command,
     "verify": verify_command,
+    "proof": proof_command,
     "problems": problems_command,
     "bound": bound_command,
     "bench": bench_command,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from surepath.api import verify
+from surepath.api import proof, verify
 from surepath.builtin_problems import factory, problems
 from surepath.cli.options import AsJson
 from surepath.cli.output import console
@@ -18,6 +18,7 @@ from surepath.cli.tables import shown
 from surepath.errors import InputError
 from surepath.journal.database import Journal
 from surepath.journal.export import export
+from surepath.journal.output_files import replaced
 from surepath.results.verify import Verification
 
 
@@ -60,6 +61,22 @@ def _show(found: Verification) -> None:
     console.print("[red]the readings do not carry this certificate[/red]")
     for difference in found.differences:
         console.print(f"  {shown(difference)}", highlight=False)
+
+
+def proof_command(
+    file: Annotated[Path, typer.Argument(help="A journal, or a result that learn --save wrote.")],
+    to: Annotated[Path, typer.Argument(help="A .jsonl file to write.")],
+) -> None:
+    """Write the proof of a certificate made with --guarantee proved, for checker.py or your own.
+
+    docs/proof.md says what is in it. Exit code: 0 when it was written, 2 on bad input.
+    """
+    if not file.is_file():
+        raise InputError("there is no such file", got=str(file), remedy="Give a journal.")
+    lines = proof(file)
+    with replaced(to) as place:
+        place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    typer.echo(f"{len(lines)} lines in {to}; check them with: python checker.py {to}")
 
 
 def export_command(

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from surepath.errors import InputError
 from surepath.inference.guarantee_widths import GUARANTEES
+from surepath.inference.terms import SEPARATION
 from surepath.prepare.call import ADAPTIVE, Future
 from surepath.theory.schedule import SCHEDULES, Schedule
 
@@ -26,7 +27,10 @@ ScheduleName = Annotated[
 ]
 GuaranteeName = Annotated[
     str,
-    typer.Option(help=f"Of the adaptive schedule: {', '.join(GUARANTEES)}; proved needs --norm."),
+    typer.Option(
+        help=f"Of the adaptive schedule: {', '.join(GUARANTEES)}; proved is for "
+        "every system that satisfies what is assumed, with --separation, --norm or neither."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Delta = Annotated[float, typer.Option(help="Allowed probability of error.")]
@@ -36,9 +40,11 @@ Tolerance = Annotated[
     typer.Option(help="What the plan may fall short of the best: a number, or a share such as 2%."),
 ]
 SeparationOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--separation", help="Least difference of what is read in different states; or exact."
+        "--separation",
+        help=f"Least difference of what is read in different states; or exact. Default: "
+        f"{SEPARATION}; with --guarantee proved nothing, and no states are merged.",
     ),
 ]
 Predict = Annotated[bool, typer.Option(help="Predict states that were not tried.")]

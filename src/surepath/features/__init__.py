@@ -10,6 +10,7 @@ from surepath.features.maps import (
     FeatureFunction,
     Features,
     Linear,
+    Nothing,
     OneHot,
     checked_rows,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "FeatureFunction",
     "Features",
     "Linear",
+    "Nothing",
     "OneHot",
     "checked_rows",
 ]

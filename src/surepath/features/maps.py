@@ -81,6 +81,21 @@ class OneHot:
         return values
 
 
+class Nothing:
+    """No features: every observation looks like every other."""
+
+    dimension = 1
+    radius = 0.0
+    statistics = (Counts,)
+
+    def rows(self, observations: NDArray[Any]) -> FloatArray:
+        return np.zeros((len(observations), 1))
+
+    def mean(self, sample: Sample) -> FloatArray:
+        del sample
+        return np.zeros(1)
+
+
 class Linear:
     """Real observations as they are, flattened."""
 

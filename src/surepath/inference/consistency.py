@@ -67,11 +67,16 @@ def conflict(
     many = 2 * max(len(pairs), 1)
     beyond = list[tuple[bool, float, Conflict]]()
     for nodes, node, rest in pairs:
-        score = _score(node.rewards, rest, reward_range)
-        if score > math.log(many / TUNING.consistency_suspicion):
+        suspicion, alarm = (
+            math.log(many / chance)
+            for chance in (TUNING.consistency_suspicion, TUNING.consistency_alarm)
+        )
+        scores = [_score(node.rewards, rest, reward_range, bar) for bar in (suspicion, alarm)]
+        if scores[0] > suspicion:
             short = tuple(_short(node, nodes, future, machine))
             odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
-            if not odd.final or score > math.log(many / TUNING.consistency_alarm):
+            score = scores[1]
+            if not odd.final or score > alarm:
                 beyond.append((odd.final, score, odd))
     # Those that are final count first: nothing else will explain them.
     return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
@@ -132,18 +137,23 @@ def _read(node: Node, actions: Iterable[int]) -> int:
     return node.count
 
 
-def _score(one: Tally, other: Tally, reward_range: tuple[float, float]) -> float:
-    """Log-likelihood ratio of two means against one.
+def _score(one: Tally, other: Tally, reward_range: tuple[float, float], bar: float) -> float:
+    """Log-likelihood ratio of two means against one, to be compared with the bar.
 
     Rewards with a range are no more spread than coins of the same mean, for which the ratio has no
-    heavy tail however few readings there are; others are taken as Gaussian.
+    heavy tail however few readings there are. Where they scatter much less, their own variance
+    tells more, as soon as rewards too rare to have shown explain no more of it (Bernstein's term,
+    as in `guarantee_widths`). Without a range they are taken as Gaussian.
     """
     low, high = reward_range
     both = (one.total + other.total) / (one.count + other.count)
     if math.isfinite(high - low):
         coins = ((tally.count, (tally.mean - low) / (high - low)) for tally in (one, other))
         pooled = (both - low) / (high - low)
-        return sum(count * binary_kl(_share(mean), _share(pooled)) for count, mean in coins)
+        as_coins = sum(count * binary_kl(_share(mean), _share(pooled)) for count, mean in coins)
+        rare = bar * max(high - both, both - low) ** 2 / 2
+        noise = sum((tally.scatter + rare) / tally.count**2 for tally in (one, other))
+        return max(as_coins, (one.mean - other.mean) ** 2 / (2 * noise) if noise else 0.0)
     pooled = Tally()
     pooled.add(one)
     pooled.add(other)

@@ -14,7 +14,7 @@ import numpy as np
 
 from surepath.inference.alias import GoingOn, going_on
 from surepath.inference.consistency import Conflict, conflict
-from surepath.inference.guarantee_widths import Guarantee, widths_of
+from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
 from surepath.inference.separation import Separation, ways_through
 from surepath.inference.states import Automaton, Edge, Sorting, derive
@@ -56,8 +56,7 @@ class Judgement:
     value: float  # estimate of the plan's value
     width: float  # of that estimate
     tolerance: float  # how much the plan may fall short and still be the answer
-    kept: Actions | None  # the sequence the machine was derived for; None where nodes are pooled
-    stands: bool  # the plan is whole and, where nodes are not pooled, it is the `kept` sequence
+    whole: bool  # whether the plan is
 
     @classmethod
     def of_too_little(cls, machine: Automaton) -> Judgement:
@@ -76,8 +75,7 @@ class Judgement:
             value=math.nan,
             width=math.inf,
             tolerance=math.nan,
-            kept=None,
-            stands=False,
+            whole=False,
         )
 
     @property
@@ -88,7 +86,7 @@ class Judgement:
     def settled(self) -> bool:
         unfinished = self.conflict is not None and not self.conflict.final
         unsure = self.unsure_ends or self.ahead.suspects or unfinished
-        return self.stands and not (self.open or unsure)
+        return self.whole and not (self.open or unsure)
 
     @property
     def too_short(self) -> str:
@@ -129,49 +127,31 @@ class Judgement:
 
 
 @one_thread()
-def judge(
-    root: Node, terms: Terms, keep: Actions | None = None, *, look_on: bool = False
-) -> Judgement:
+def judge(root: Node, terms: Terms, *, look_on: bool = False) -> Judgement:
     """What the readings decide.
 
     Whether prefixes that look alike go on alike is asked when all else is settled, and where
     `look_on` says so.
-
-    Where nodes are not pooled, the plan is judged by what was read on its own way, so its nodes
-    have to stand for their states: the machine is derived again with the plan that came out, until
-    the same plan comes out.
     """
-    widths = widths_of(terms)
-    tries = 0
-    while True:
-        kept = None if widths.pools else keep
-        machine = derive(root, terms.shape, terms.merge_test, pool=widths.pools, keep=kept)
-        if not (terms.predict and machine.pays):
-            machine.forbid_predictions()
-        if missing(machine, 1):
-            return Judgement.of_too_little(machine)
-        values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
-        plan = best_path(machine, values)
-        stands = widths.pools or plan.actions == keep
-        if stands or tries == terms.shape.horizon:
-            found = _judged(machine, values, plan, widths, terms, keep, stands=stands)
-            test = terms.merge_test
-            if test is not None and (look_on or found.settled):
-                return replace(found, ahead=going_on(machine, terms.shape, test))
-            return found
-        keep = plan.actions
-        tries += 1
+    machine = derive(root, terms.shape, terms.merge_test)
+    if not (terms.predict and machine.pays):
+        machine.forbid_predictions()
+    if missing(machine, 1):
+        return Judgement.of_too_little(machine)
+    values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
+    found = _judged(machine, values, best_path(machine, values), Calibrated.under(terms), terms)
+    test = terms.merge_test
+    if test is not None and (look_on or found.settled):
+        return replace(found, ahead=going_on(machine, terms.shape, test))
+    return found
 
 
 def _judged(
     machine: Automaton,
     values: Values,
     plan: Path,
-    widths: Guarantee,
+    widths: Calibrated,
     terms: Terms,
-    keep: Actions | None,
-    *,
-    stands: bool,
 ) -> Judgement:
     spreads, shortfalls = widths.spreads(machine), widths.shortfalls(machine)
     whole = len(plan.edges) == machine.horizon
@@ -191,7 +171,6 @@ def _judged(
             for side in (spreads, shortfalls)
         ]
         width = float(widths.width(np.array(max(own))))
-    if whole and widths.pools:
         unsure = _unsure_ends(machine, values, spreads, widths, terms, tolerance)
     return Judgement(
         machine,
@@ -207,8 +186,7 @@ def _judged(
         value=value,
         width=width,
         tolerance=tolerance,
-        kept=None if widths.pools else keep,
-        stands=whole and stands,
+        whole=whole,
     )
 
 
@@ -226,7 +204,7 @@ def _unsure_ends(
     machine: Automaton,
     values: Values,
     spreads: Spreads,
-    widths: Guarantee,
+    widths: Calibrated,
     terms: Terms,
     tolerance: float,
 ) -> list[UnsureEnd]:

@@ -113,33 +113,18 @@ class Shape:
         return self.n_actions ** (self.future - 1) if self.future <= self.horizon else 1
 
 
-def derive(
-    root: Node,
-    shape: Shape,
-    separation: Separation | None = None,
-    *,
-    pool: bool = True,
-    keep: Actions | None = None,
-) -> Automaton:
-    """The machine that the readings below `root` show; its merges are tested where that is asked.
-
-    Pooled, a state is all its nodes. Not pooled, it is one node that stands for it, and what was
-    read at the others says only that they look like it; the nodes that `keep` passes stand for
-    themselves.
-    """
+def derive(root: Node, shape: Shape, separation: Separation | None = None) -> Automaton:
+    """The machine that the readings below `root` show; its merges are tested where asked."""
     layers = list[Layer]()
     members: list[list[Node]] = [[root]]
     prefixes: list[Actions] = [()]
     for level in range(shape.horizon):
         layer = _layer(members, prefixes, shape.n_actions)
-        if pool and level and shape.future == 1:
+        if level and shape.future == 1:
             layer.points = _points(members, shape.dimension)
         layers.append(layer)
         if level + 1 < shape.horizon:
-            kept = None if keep is None else keep[: level + 1]
-            members, prefixes = _follow(layer, shape, level + 1, separation, kept)
-            if not pool:
-                members = [nodes[:1] for nodes in members]
+            members, prefixes = _follow(layer, shape, level + 1, separation)
     return Automaton(layers, shape.n_actions)
 
 
@@ -179,7 +164,7 @@ def _children(nodes: Sequence[Node], action: int) -> list[Node]:
 
 
 def _follow(
-    layer: Layer, shape: Shape, level: int, separation: Separation | None, kept: Actions | None
+    layer: Layer, shape: Shape, level: int, separation: Separation | None
 ) -> tuple[list[list[Node]], list[Actions]]:
     """Sort the ends of a layer's edges into states of the level; their members and prefixes."""
     # Without a full window states may look alike and differ: there nothing is merged.
@@ -200,8 +185,6 @@ def _follow(
     )
     counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
-    # The end that the kept sequence passes comes first: it founds its state, and stands for it.
-    order.sort(key=lambda i: (*layer.prefixes[edges[i][0]], edges[i][1]) != kept)
     labels = np.arange(len(edges))
     if depth:
         labels = _sort(comparison.brief(samples), comparison, order)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from surepath.decoding.kinds import Bottomless, Probability, Unbounded
+from surepath.inference.proposal import Route
 from surepath.inference.separation import Separation, in_noise_units
 from surepath.inference.states import Shape
 from surepath.inference.tuning import TUNING
@@ -17,21 +18,26 @@ from surepath.system import FloatArray
 EXACT: Literal["exact"] = "exact"
 """In place of a separation: readings have no noise, and say which state it is."""
 
+SEPARATION = 0.3
+"""The separation of a calibrated run that was told none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     shape: Shape
-    guarantee: str  # a name of `surepath.inference.guarantee_widths.GUARANTEES`
+    guarantee: str  # one of `surepath.inference.guarantee_widths.GUARANTEES`
     delta: Probability
     gap: float | None  # least loss of a suboptimal plan, where it is known
     tolerance: float | None  # plans closer than this count as equal; None: it follows what is paid
     reward_range: tuple[Bottomless, Unbounded]
     tolerance_share: float | None = None  # of the plan's value, in place of a tolerance
-    separation: float | Literal["exact"] = 0.3  # of observation laws, as a total variation
+    separation: float | Literal["exact"] | None = SEPARATION  # of observation laws, as a total
+    # variation; None where nothing is merged by it
     predict: bool = True  # whether values of states that were not tried may be predicted
-    norm: float | None = None  # of the proved guarantee only, like the next two
-    radius: Unbounded = 1.0
-    feature_noise: float | None = None
+    norm: float | None = None  # of the proved guarantee only, like the next three
+    radius: Unbounded = 1.0  # half the largest distance between features
+    feature_noise: float | None = None  # sub-Gaussian parameter of features that are not bounded
+    shared_noise: bool = False  # whether steps of an episode may depend on each other
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
 
     @property
@@ -46,14 +52,35 @@ class Terms:
 
     @property
     def merge_test(self) -> Separation | None:
-        """What has to be excluded before prefixes count as one state; None: nothing rests on it."""
-        if self.guarantee == "proved":
+        """What has to be excluded before prefixes count as one state; None: nothing is merged."""
+        if self.separation is None:
             return None
         evidence = math.log(1 / self.delta)
         if self.separation == EXACT:
             return Separation(math.inf, evidence)
         declared = self.separation
         return Separation(declared if self.shape.symbols else in_noise_units(declared), evidence)
+
+    @property
+    def route(self) -> Route:
+        """Why a proved claim may rest on the machine."""
+        if self.norm is not None:
+            return Route.NORM
+        return Route.TREE if self.separation is None else Route.SEPARATION
+
+    def proposing(self) -> Terms:
+        """The terms of the calibrated run that proposes what is to be proved."""
+        shape = self.shape
+        if self.route is Route.TREE:  # with a future beyond the horizon nothing is merged
+            shape = replace(shape, future=shape.horizon + 1)
+        return replace(
+            self,
+            shape=shape,
+            guarantee="calibrated",
+            delta=TUNING.proposal_delta,
+            separation=self.separation or SEPARATION,
+            predict=False,
+        )
 
     def allowed_loss(self, value: float, paid: float) -> float:
         """How much a plan may fall short of the best one and still be the answer.

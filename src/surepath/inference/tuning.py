@@ -218,6 +218,35 @@ class Tuning:
         "are thinned by rounding spreads up, which only widens what is said.",
     )
 
+    followed_share: float = _validity(
+        0.1,
+        "Episodes, as a share of the run's, that follow what was taken for one state to the end: "
+        "hidden states that look alike and pay differently much later show there only.",
+    )
+    least_audited: int = _validity(
+        2, "Sequences that are followed for that in any case, in runs that take few episodes too."
+    )
+    merge_readings: int = _validity(
+        32,
+        "Readings of each sequence that is followed for that: enough to see a difference of a "
+        "tenth of the range in rewards that hardly scatter.",
+    )
+    # ------------------------------------------------ how is a proposal proved?
+    proposal_delta: float = _cost(
+        0.2,
+        "How sure a proposal has to be before fresh readings are to prove it: what makes it false "
+        "is then found, and costs another attempt.",
+    )
+    block_share: float = _cost(
+        1 / 3,
+        "Of the fresh readings that are expected to suffice, the share that is read before the "
+        "bets are adjusted and what is ruled out by then is left alone.",
+    )
+    attempt_patience: float = _cost(
+        12.0,
+        "An attempt is given up when it has taken so many times what it was expected to.",
+    )
+
 
 TUNING = Tuning()
 

@@ -24,14 +24,14 @@ from surepath.system import Declared, Summarising
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
-ENGINE = 3
+ENGINE = 4
 """Which version of surepath decides, from the same call, what is asked for and which noise it has.
 Raised by every change after which a run goes another way. Journals from before there was a number
 are of version 1. Journals of an older version are read, exported and, as far as their episodes go,
 verified; they are not continued, and nobody can say any more what their runs would have asked for.
 """
 
-FOR_PROOFS = frozenset({"observation_noise", "radius", "latent_dimension"})
+FOR_PROOFS = frozenset({"observation_noise", "radius", "latent_dimension", "shared_noise"})
 ATTRIBUTES = FOR_PROOFS | {"n_observations", "dimension", "preferred_features", "reward_noise"}
 """What a run asks of `Declared`, beside the observation space and the identity."""
 
@@ -72,7 +72,7 @@ class RecordedCall(_Always, total=False):
     delta: float
     gap: float | None
     tolerance: float | str | None
-    separation: float | str
+    separation: float | str | None
     predict: bool
     norm: float | None
     seed: int
@@ -103,6 +103,8 @@ def declared_by(system: object, *, proof: bool) -> dict[str, Any]:
     """
     said = Declared(system)
     names = sorted(ATTRIBUTES if proof else ATTRIBUTES - FOR_PROOFS)
+    if said.shared_noise is None:  # which journals from before there was such a thing do not say
+        names = [name for name in names if name != "shared_noise"]
     statistic = system.statistic.__name__ if isinstance(system, Summarising) else None
     return {
         "n_actions": getattr(system, "n_actions", None),

@@ -40,7 +40,7 @@ class Origin(StrEnum):
 
     PILOT = "pilot"  # before the first request of a learner: for features, their scales, a future
     ASKED = "asked"  # a learner asked for them
-    FRESH = "fresh"  # reserved: read after a proposal, to prove it; batch: attempt, request: block
+    FRESH = "fresh"  # read after a proposal, to prove it; followed by its attempt and its block
     GIVEN = "given"  # told from outside: surepath did not run them
 
     @classmethod
@@ -58,6 +58,12 @@ class Row:
     first: int  # number of the first of these episodes in the request
     readings: Readings
     origin: Origin = Origin.ASKED
+    fresh: tuple[int, int] | None = None  # attempt and block, of fresh readings
+
+    @property
+    def says(self) -> str:
+        """What the row says to be."""
+        return " ".join([self.origin, *map(str, self.fresh or ())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def encode(row: Row, number: int) -> tuple[Any, ...]:
     data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
     place = (row.batch, row.request, row.first)
     content = (readings.count, json_text(readings.actions), kind, json_text(header), data)
-    values = (*place, *content, str(row.origin), number)
+    values = (*place, *content, row.says, number)
     return (*values, checksum(values))
 
 
@@ -143,12 +149,24 @@ def decode(values: Sequence[Any]) -> Row:
     batch, request, first, count, actions, kind, header, data, *written, _ = values
     try:
         readings = readings_of(count, actions, kind, header, data)
-        origin = Origin(written[0]) if written else Origin.of(batch)  # schema 1 did not say it
+        origin, fresh = _origin(written[0]) if written else (Origin.of(batch), None)
     except InputError as error:
         raise sqlite3.DatabaseError(f"{_place(values)}: {error.what}: {error.got}") from error
     except ValueError as error:  # no origin has this name
         raise sqlite3.DatabaseError(f"{_place(values)}: {error}") from error
-    return Row(batch, request, first, readings, origin)
+    return Row(batch, request, first, readings, origin, fresh)
+
+
+def _origin(text: str) -> tuple[Origin, tuple[int, int] | None]:
+    """What a row says to be; schema 1 did not say it."""
+    name, *numbers = text.split(" ")
+    origin = Origin(name)
+    if origin is not Origin.FRESH and not numbers:
+        return origin, None
+    attempt, block = map(int, numbers if len(numbers) == 2 else (0, 0))
+    if text != f"{Origin.FRESH} {attempt} {block}" or min(attempt, block) < 1:
+        raise ValueError(f"no row says that it is {text[:40]!r}")
+    return origin, (attempt, block)
 
 
 def check_row(values: Sequence[Any]) -> None:

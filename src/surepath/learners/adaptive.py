@@ -24,9 +24,9 @@ import numpy as np
 from surepath.features import Features
 from surepath.features.growing import Growing
 from surepath.inference.drift import Drift
-from surepath.inference.guarantee_widths import widths_of
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
+from surepath.inference.merge_audit import walks
 from surepath.inference.paths import Challenger, reach
 from surepath.inference.states import Automaton
 from surepath.inference.terms import Terms
@@ -62,11 +62,13 @@ class Adaptive(Asking):
         choices: np.random.Generator,
         *,
         future_grows: bool = False,
+        audits_merges: bool = True,
         largest_batch: int | None = None,
     ) -> None:
         """`choices` draws actions where nobody has been: the same stream, the same requests.
 
         future_grows: whether to look further ahead where the readings show that it has to be.
+        audits_merges: whether some of what was taken for one state is followed to the end.
         """
         shape = terms.shape
         embedding = CloudEmbedding(features, shape.n_actions, shape.future)
@@ -80,11 +82,17 @@ class Adaptive(Asking):
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
         self._choices = choices
         self._future_grows = future_grows
+        self._audits_merges = audits_merges
         self._look_on = 1  # readings at which to ask next whether what looks alike goes on alike
         self.auditor = Auditor(choices)
         self.grown: tuple[str, ...] = ()  # why it looks further ahead than it was told to
         self._asked: tuple[Request, ...] = ()
         self._advance(None)
+
+    @property
+    def embedding_features(self) -> Features:
+        """Those of the moment: they may grow."""
+        return self.dependence.features
 
     def decided(self) -> dict[str, Any]:
         return {
@@ -130,6 +138,16 @@ class Adaptive(Asking):
 
     def _advance(self, answers: list[Answer] | None) -> None:
         self._take_all(answers or ())
+        self.reconsider()
+
+    def pool(self, requests: Sequence[Request], answers: Sequence[Answer]) -> None:
+        """Take in what somebody else asked for and was charged for."""
+        self._asked = tuple(requests)
+        self._take_all(answers)
+
+    def reconsider(self) -> None:
+        """Decide, from all that was read, what to ask for next."""
+        self.plan = None
         wanted = self._wanted()
         self._asked = self._pending = tuple(
             self._request(actions, part)
@@ -193,11 +211,8 @@ class Adaptive(Asking):
             wanted.append(self._further(machine, suspect.actions, suspect.count, counts))
         if not wanted:
             wanted += self._own_walk(judged)
-        if not (wanted or judged.settled):
-            # Two plans take turns, each the best as long as the other's nodes stand for their
-            # states: what tells their nodes apart are readings of both.
-            turns = dict.fromkeys([judged.plan.actions, judged.kept or judged.plan.actions])
-            wanted += [self._more(plan) for plan in turns]
+        if not wanted and self._audits_merges:
+            wanted += walks(judged, self.usage.episodes)
         if not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(machine, *place)
@@ -207,7 +222,7 @@ class Adaptive(Asking):
         look_on = self.root.count >= self._look_on
         if look_on:
             self._look_on = math.ceil(TUNING.looks_apart * self.root.count)
-        return judge(self.root, self.terms, self.incumbent or None, look_on=look_on)
+        return judge(self.root, self.terms, look_on=look_on)
 
     def _look_further(self, why: str) -> bool:
         """One observation more, on the same readings; False where that is not allowed."""
@@ -254,14 +269,8 @@ class Adaptive(Asking):
             level = challenger.level + len(challenger.path.edges)
             return self._expand(judged.machine, level, challenger.path.end)
         growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
-        pools = widths_of(self.terms).pools
         readings = sharpen(
-            judged.machine,
-            judged.plan,
-            challenger,
-            judged.spreads,
-            pools=pools,
-            shortfalls=judged.shortfalls,
+            judged.machine, judged.plan, challenger, judged.spreads, judged.shortfalls
         )
         return [
             (actions, max(TUNING.least_request, math.ceil(growth * count)))
@@ -288,21 +297,11 @@ class Adaptive(Asking):
 
     def _own_walk(self, judged: Judgement) -> list[tuple[Actions, int]]:
         """The plan as it stands, as often as it takes to compare it with what was pooled."""
-        if not widths_of(self.terms).pools:
-            return []
         node, short = self.root, 0
         for action in judged.plan.actions:
             node = node.child(action)
             short = max(short, TUNING.own_readings - node.rewards.count)
         return [(judged.plan.actions, short)] if short > 0 else []
-
-    def _more(self, actions: Actions) -> tuple[Actions, int]:
-        """A share more readings of a sequence than it has."""
-        node, count = self.root, self.root.count
-        for action in actions:
-            node = node.children[action]  # a plan was read to its end
-            count = min(count, node.rewards.count)
-        return actions, max(TUNING.first_readings, math.ceil(TUNING.most_growth * count))
 
     def status(self) -> dict[str, str]:
         judged = self.judgement

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from surepath.inference.guarantee_widths import widths_of
+from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.judgement import Judgement
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
@@ -71,7 +71,7 @@ class Auditor:
         size = min(len(predicted), math.ceil(math.log(1 / terms.delta) / TUNING.audited_share))
         drawn: list[int] = self._choices.permutation(len(predicted))[:size].tolist()
         chosen = [predicted[i] for i in sorted(drawn)]
-        guesses = widths_of(terms).guesses(judged.values.variance)
+        guesses = Calibrated.under(terms).guesses(judged.values.variance)
         self._drawn = [
             _Case(
                 judged.machine.layers[level].prefixes[state],
@@ -98,4 +98,4 @@ def _miss(case: _Case, judged: Judgement, terms: Terms, root: Node) -> _Miss:
     best = int(judged.values.q[level][state].argmax())
     size = abs(float(judged.values.q[level][state, best]) - case.value)
     spread = case.spread + float(judged.spreads[level][state, best])
-    return _Miss(size, size > float(widths_of(terms).width(np.array(spread))))
+    return _Miss(size, size > float(Calibrated.under(terms).width(np.array(spread))))

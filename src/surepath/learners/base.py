@@ -96,6 +96,11 @@ class Asking(ABC):
         # All are read before any is used: a bad answer is refused and nothing is lost.
         return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
 
+    @property
+    def fresh(self) -> tuple[int, int] | None:
+        """Attempt and block, where what is asked for is to prove a proposal."""
+        return None
+
     def decided(self) -> dict[str, Any] | None:
         """All that does not follow from what was told but by deciding again, as data.
 

@@ -123,8 +123,6 @@ def sharpen(
     plan: Path,
     challenger: Challenger,
     spreads: Spreads,
-    *,
-    pools: bool,
     shortfalls: Spreads | None = None,
 ) -> list[tuple[Actions, int]]:
     """Sequences that tell the challenger from the plan at least cost.
@@ -132,17 +130,12 @@ def sharpen(
     The spreads of the plan's edges are the shortfalls, where they differ. Beside each sequence
     stand the readings it has by now, not how many to run: the caller takes a share.
 
-    Where the nodes of a state count as one, a whole path is read at a time: the plan or the
-    challenger. Where only the node that stands for a state counts, the widest edge is read at that
-    node, and so is the state it is taken to lead to.
+    A whole path is read at a time: the plan or the challenger.
     """
     level = challenger.level
     ours = list(enumerate(plan.edges))[level:]
     theirs = list(enumerate(challenger.path.edges, start=level))
     shared = set(ours) & set(theirs)
-    if not pools:
-        apart = [place for place in ours + theirs if place not in shared]
-        return _at_widest(machine, apart, spreads)
     options = list[tuple[float, Actions, int]]()
     for edges, whole, side in (
         (ours, plan.actions, shortfalls or spreads),
@@ -156,18 +149,3 @@ def sharpen(
         options.append((gain / steps_of(actions, machine.horizon), actions, int(min(counts))))
     _, actions, count = max(options, key=lambda option: option[0])
     return [(actions, count)]
-
-
-def _at_widest(
-    machine: Automaton, places: list[tuple[int, Edge]], spreads: Spreads
-) -> list[tuple[Actions, int]]:
-    level, edge = max(places, key=lambda place: float(spreads[place[0]][place[1]]))
-    layer = machine.layers[level]
-    wanted = list[tuple[Actions, int]]()
-    wanted.append(((*layer.prefixes[edge[0]], edge[1]), int(layer.count[edge])))
-    if level + 1 < machine.horizon:
-        below = machine.layers[level + 1]
-        state = int(layer.target[edge])
-        if below.members[state][0].count <= layer.count[edge]:
-            wanted.append((below.prefixes[state], below.members[state][0].count))
-    return wanted

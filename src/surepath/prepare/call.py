@@ -9,14 +9,14 @@ from typing import Any, Literal, TypeAlias
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
-from surepath.inference.terms import EXACT
+from surepath.inference.terms import EXACT, SEPARATION
 from surepath.journal.identity import configuration, declared_by
 from surepath.prepare.systems import system_of
 from surepath.system import Declared, System
 from surepath.theory.schedule import SCHEDULES, Schedule
 from surepath.validate import between, nearest, whole
 
-ADAPTIVE = "adaptive"
+ADAPTIVE, PROVED = "adaptive", "proved"
 
 Future: TypeAlias = int | Literal["auto"]
 
@@ -34,7 +34,7 @@ class Call:
     delta: float = 0.05
     gap: float | None = None
     tolerance: float | str | None = None
-    separation: float | Literal["exact"] = 0.3
+    separation: float | Literal["exact"] | None = None
     predict: bool = True
     norm: float | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
@@ -59,7 +59,7 @@ class Call:
         for name, value in (("gap", self.gap), ("norm", self.norm)):
             if value is not None:
                 between(name, value, 0, math.inf)
-        if self.separation != EXACT:
+        if self.separation not in (EXACT, None):
             between("separation", self.separation, 0, 1)
         _check_tolerance(self.tolerance, self.gap)
         _check_range(self.reward_range)
@@ -88,8 +88,14 @@ class Call:
     @property
     def future_grows(self) -> bool:
         """Whether the run looks further ahead where its readings show that it has to."""
-        calibrated = self.adaptive and self.guarantee == Call.guarantee
-        return calibrated and self.future in (None, "auto")
+        merges = self.adaptive and self.declared_separation is not None
+        return merges and self.future in (None, "auto")
+
+    @property
+    def declared_separation(self) -> float | Literal["exact"] | None:
+        """The separation in force; None where a proof does not rest on one."""
+        proved = self.guarantee == PROVED
+        return SEPARATION if self.separation is None and not proved else self.separation
 
     @property
     def tolerance_share(self) -> float | None:
@@ -145,7 +151,7 @@ class Call:
             delta=self.delta,
             gap=self.gap,
             tolerance=self.tolerance,
-            separation=self.separation,
+            separation=self.declared_separation,
             predict=self.predict,
             norm=self.norm,
             reward_range=self.reward_range,

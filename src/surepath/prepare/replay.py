@@ -16,14 +16,15 @@ import numpy as np
 
 from surepath.adapters.space_data import is_described, space_from_data
 from surepath.decoding import limits
-from surepath.errors import JournalError
+from surepath.errors import InputError, JournalError
 from surepath.features import NAMES
 from surepath.journal.database import Journal
 from surepath.journal.identity import ATTRIBUTES, ENGINE, call_of
 from surepath.journal.rows import Origin
 from surepath.learners.base import Asking
 from surepath.prepare.call import Call
-from surepath.prepare.start import start
+from surepath.prepare.proved_run import ProvedRun
+from surepath.prepare.start import Run, start
 from surepath.prepare.systems import system_again
 from surepath.results.data_differences import data_differences
 from surepath.results.result import Result, restored
@@ -90,10 +91,43 @@ def _not_made_again(system: Mapping[str, Any]) -> str:
     return ""
 
 
+def proof_of(journal: Journal) -> list[str]:
+    """The proof of a proved run, with every fresh episode, by replaying the run of the journal."""
+    said = journal.get("result")
+    recorded = None if said is None else restored(said)
+    if recorded is None or recorded.proof is None:
+        raise InputError(
+            f"{journal.path} holds no proof",
+            got="a run that has not ended" if recorded is None else recorded.certificate.claim,
+            remedy='Only certified runs with guarantee="proved" have one.',
+        )
+    if _impossible(journal.configuration):
+        return recorded.proof  # pooled by request, which proves the same
+    run, runner = _run_again(journal, journal.configuration)
+    assert isinstance(run, ProvedRun)  # the result has a proof
+    run.learner.keeps_raw = True
+    drive(run.learner, runner, budget=recorded.usage.episodes, checkpoints=False)
+    return run.proof()
+
+
 def _replayed(
     journal: Journal, configured: Mapping[str, Any], episodes: int
 ) -> tuple[Result, tuple[Any, Any] | None]:
     """What the run ends with when it may spend so many episodes; its checkpoint, read and made."""
+    run, runner = _run_again(journal, configured)
+    kept = journal.get(CHECKPOINT)
+    made = [checkpoint_of(run.learner, 0)]
+
+    def watch(learner: Asking) -> None:
+        if kept is not None and made[-1] is not None and made[-1]["batch"] < kept["batch"]:
+            made.append(checkpoint_of(learner, len(made)))
+
+    drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
+    return run.result(), None if kept is None else (kept, made[-1])
+
+
+def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
+    """The run of the call, before its first request, and who answers from the journal."""
     called = call_of(configured)
     identity, declared = called.pop("system"), configured.get("declared")
     if declared is None:
@@ -109,16 +143,7 @@ def _replayed(
         journal=journal,
         origin=(lambda _: Origin.GIVEN) if told else Origin.of,
     )
-    run = start(Call.of(system, **called), lambda: runner)
-    kept = journal.get(CHECKPOINT)
-    made = [checkpoint_of(run.learner, 0)]
-
-    def watch(learner: Asking) -> None:
-        if kept is not None and made[-1] is not None and made[-1]["batch"] < kept["batch"]:
-            made.append(checkpoint_of(learner, len(made)))
-
-    drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
-    return run.result(), None if kept is None else (kept, made[-1])
+    return start(Call.of(system, **called), lambda: runner), runner
 
 
 class _Nobody:

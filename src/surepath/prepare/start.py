@@ -1,4 +1,4 @@
-"""From a call to a run that can begin: the one place that chooses between the two kinds of run."""
+"""From a call to a run that can begin: the one place that chooses between the kinds of run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from surepath.prepare.adaptive_run import AdaptiveRun
-from surepath.prepare.call import Call
+from surepath.prepare.call import PROVED, Call
 from surepath.prepare.fixed_run import FixedRun, check_told_enough
+from surepath.prepare.proved_run import ProvedRun, task_of
 from surepath.prepare.task import plan_task
 from surepath.run.runner import Runner
 
-Run: TypeAlias = FixedRun | AdaptiveRun
+Run: TypeAlias = FixedRun | AdaptiveRun | ProvedRun
 
 
 def start(call: Call, runner: Callable[[], Runner] | None = None) -> Run:
@@ -22,5 +23,8 @@ def start(call: Call, runner: Callable[[], Runner] | None = None) -> Run:
     """
     if not call.adaptive:
         check_told_enough(call)
-    task = plan_task(call, runner() if runner else None)
+    who = runner() if runner else None
+    if call.guarantee == PROVED:
+        return ProvedRun.of(task_of(call, who))
+    task = plan_task(call, who)
     return AdaptiveRun.of(task) if call.adaptive else FixedRun.of(task)

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 from surepath.errors import InputError
 from surepath.features import Features, OneHot
-from surepath.inference.guarantee_widths import widths_of
+from surepath.features.growing import Growing
+from surepath.inference.proposal import Route
 from surepath.inference.states import Shape
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
-from surepath.prepare.call import Call
+from surepath.prepare.call import PROVED, Call
 from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
 from surepath.readings.embedding import KernelMap
+from surepath.system import Declared
+
+ONE_HOT = 0.5**0.5
+"""Half the largest distance between two unit vectors that no kernel makes negative."""
 
 
 def finite_features(psi: Resolved) -> Features:
@@ -41,11 +46,11 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
         tolerance=None if isinstance(call.tolerance, str) else call.tolerance,
         tolerance_share=call.tolerance_share,
         reward_range=call.rewards,
-        separation=call.separation,
+        separation=call.declared_separation,
         predict=call.predict,
         reward_noise=noise,
     )
-    return _proved(terms, call, psi, future) if call.guarantee == "proved" else terms
+    return _proved(terms, call, psi) if call.guarantee == PROVED else terms
 
 
 def _check_future(shape: Shape) -> None:
@@ -58,17 +63,15 @@ def _check_future(shape: Shape) -> None:
         )
 
 
-def _proved(terms: Terms, call: Call, psi: Resolved, future: int) -> Terms:
+def _proved(terms: Terms, call: Call, psi: Resolved) -> Terms:
     """What a proof rests on beside the terms of every adaptive run."""
-    norm = call.norm
-    if norm is None and call.informed_problem is not None:
-        norm = call.informed_problem.norm
-    widths_of(replace(terms, norm=norm))  # called for its error: without a norm it raises
-    if psi.fitted or future > 1:
-        raise InputError(
-            'guarantee="proved" needs features whose norm can be stated, and a future of 1',
-            got=f"{psi.note}, future={future}",
-            remedy='Use one-hot, linear or Custom features, or guarantee="calibrated".',
-        )
-    radius, feature_noise, _ = size_of(call.system, psi, future)
-    return replace(terms, norm=norm, radius=radius, feature_noise=feature_noise)
+    said = Declared(call.system)
+    terms = replace(terms, norm=call.norm, shared_noise=bool(said.shared_noise))
+    if terms.route is Route.TREE:
+        return terms
+    if terms.shape.symbols:
+        return replace(terms, radius=ONE_HOT)
+    if isinstance(psi.features, Growing):  # of which a proof takes the kernel alone
+        return replace(terms, radius=ONE_HOT)
+    radius, noise, _ = size_of(call.system, psi, 1)
+    return replace(terms, radius=radius, feature_noise=noise)

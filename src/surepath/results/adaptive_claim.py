@@ -6,6 +6,7 @@ import math
 
 from surepath.inference.consistency import read_differently
 from surepath.inference.judgement import Judgement
+from surepath.inference.merge_audit import walks
 from surepath.inference.paths import Challenger
 from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import EXACT, Terms
@@ -42,13 +43,18 @@ def conclude(
             f"readings were declared exact, but those after {noisy} differ from each other: give a "
             "number as separation",
         )
+    unfollowed = len(walks(judged, episodes)) if judged.settled else 0
     status = _status(judged, terms, against, audit)
+    if unfollowed and status.certified:
+        status = Status.OPEN
     tolerance = _tolerance(judged, status)
     return Certificate(
         status=status,
         tolerance=tolerance,
         claim=_claim(judged, status, tolerance, terms),
-        reason="; ".join(against) or _reason(judged, terms, episodes, audit),
+        reason="; ".join(against)
+        or (_unfollowed(episodes, unfollowed) if unfollowed else "")
+        or _reason(judged, terms, episodes, audit),
         delta=terms.delta,
         failure=terms.delta if status.certified else 1.0,
         assumptions=of_adaptive(terms, audit),
@@ -61,6 +67,13 @@ def conclude(
         excluded_separation=_excluded(judged, terms),
         audit=audit,
         doubts=doubts,
+    )
+
+
+def _unfollowed(episodes: int, sequences: int) -> str:
+    return (
+        f"the run stopped after {episodes} episodes: what was taken for one state has still to be "
+        f"followed to the end, along {sequences} sequences"
     )
 
 
@@ -95,7 +108,7 @@ def _status(
 
 def _tolerance(judged: Judgement, status: Status) -> float | None:
     if status is Status.WITHIN:
-        return _rounded_up(judged.loss)
+        return rounded_up(judged.loss)
     return 0.0 if status is Status.OPTIMAL else None
 
 
@@ -113,7 +126,7 @@ def _claim(judged: Judgement, status: Status, tolerance: float | None, terms: Te
 def nothing_told_apart(judged: Judgement, terms: Terms) -> tuple[str, ...]:
     """A warning for a run in which all prefixes look alike."""
     trivial = terms.shape.n_actions == 1 or terms.shape.horizon == 1
-    if not judged.complete or trivial or terms.guarantee == "proved":
+    if not judged.complete or trivial:
         return ()
     if any(len(layer.members) > 1 for layer in judged.machine.layers):
         return ()
@@ -123,7 +136,7 @@ def nothing_told_apart(judged: Judgement, terms: Terms) -> tuple[str, ...]:
     )
 
 
-def _rounded_up(loss: float) -> float:
+def rounded_up(loss: float) -> float:
     """To three digits, never below."""
     digits = 2 - math.floor(math.log10(loss)) if loss > 0 else 0
     return math.ceil(max(loss, 0.0) * 10**digits) / 10**digits
@@ -146,7 +159,7 @@ def _reason(judged: Judgement, terms: Terms, episodes: int, audit: Audit | None)
     if ties:
         return (
             f"{reason}, but for {ties} that could gain no more than "
-            f"{_rounded_up(judged.loss):.3g}, which is within the tolerance of "
+            f"{rounded_up(judged.loss):.3g}, which is within the tolerance of "
             f"{judged.tolerance:.3g}"
         )
     return reason
@@ -178,7 +191,7 @@ def _open(judged: Judgement) -> str:
     about = (
         "" if math.isinf(more) or not more else f"; about {more:.2g} more episodes would settle it"
     )
-    return (" and ".join(parts) or "two plans take turns") + about + _cheaper(judged)
+    return " and ".join(parts) + about + _cheaper(judged)
 
 
 def _cheaper(judged: Judgement) -> str:

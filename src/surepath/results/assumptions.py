@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from surepath.inference.proposal import Route, Rules
 from surepath.inference.separation import in_noise_units
 from surepath.inference.terms import EXACT, Terms
 from surepath.results.certificate import Audit
@@ -15,6 +16,10 @@ STATIONARY = "nothing drifts: what is read and paid has the same law in every ep
 INDEPENDENT = (
     "given the actions, the noise of observations and rewards is independent between episodes, "
     "between steps and of each other"
+)
+SHARED = (
+    "given the actions, the noise of observations and rewards is independent between episodes; "
+    "steps of one episode may depend on each other"
 )
 LIKE_THE_PILOT = (
     "all observations are like those of the pilot, over which the kernel's information gain was "
@@ -59,18 +64,41 @@ def of_adaptive(terms: Terms, audit: Audit | None = None) -> tuple[str, ...]:
         f"rewards between {low:g} and {high:g}" if bounded else _rewards(terms.reward_noise),
     )
     gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
-    if terms.guarantee == "proved":
-        return (*common, *_of_proved(terms), *gap)
     linear = () if audit is None else (_predictable(audit),)
     return (*common, _told_apart(terms), *linear, *gap, ESTIMATED_VARIANCES)
 
 
-def _of_proved(terms: Terms) -> tuple[str, ...]:
-    assert terms.norm is not None  # Proved.under refuses terms without one
-    features = _features(terms.radius, terms.feature_noise)
+def of_proved(terms: Terms, rules: Rules | None) -> tuple[str, ...]:
+    """What a proof rests on; `rules` are those of the attempt that succeeded."""
+    low, high = terms.reward_range
+    bounded = math.isfinite(terms.reward_span)
+    gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
     return (
-        _linear(terms.shape.future, terms.norm),
-        f"{features} in {terms.shape.dimension} dimensions; {_rewards(terms.reward_noise)}",
+        DETERMINISTIC,
+        STATIONARY,
+        SHARED if terms.shared_noise else INDEPENDENT,
+        f"rewards between {low:g} and {high:g}" if bounded else _rewards(terms.reward_noise),
+        *_of_route(terms, rules),
+        *gap,
+    )
+
+
+def _of_route(terms: Terms, rules: Rules | None) -> tuple[str, ...]:
+    if terms.route is Route.TREE:
+        return ()
+    if terms.route is Route.NORM:
+        assert terms.norm is not None  # of this route
+        features = _features(terms.radius, terms.feature_noise)
+        return (_linear(terms.shape.future, terms.norm), features)
+    observed = None if rules is None else rules.observed
+    if terms.separation == EXACT or terms.shape.symbols or observed is None:
+        return (_told_apart(terms),)
+    assert rules is not None  # it has what is observed
+    size = "bounded by a diameter of" if observed.type == "bounded" else "of noise"
+    return (
+        "hidden states of a level are one (they look, move and pay alike), or the means of their "
+        f"features differ by at least {rules.separation:.3g}; features {size} "
+        f"{observed.scale:.3g}: {observed.map}",
     )
 
 
@@ -80,6 +108,7 @@ def _seen(future: int) -> str:
 
 def _told_apart(terms: Terms) -> str:
     seen = _seen(terms.shape.future)
+    assert terms.separation is not None  # something was merged by it
     if terms.separation == EXACT:
         return f"hidden states of a level are one if {seen} are equal: readings have no noise"
     alike = "hidden states of a level are one (they look, move and pay alike), or "

@@ -12,9 +12,10 @@ from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain
 
-SCHEMA = 4
-"""Of `to_dict`: 3 had no declared separation and did not say what it rests on, 2 had no status,
-tolerance and warnings, 1 knew fixed schedules only."""
+SCHEMA = 5
+"""Of `to_dict`: 4 followed no merges to the end before it certified; 3 had no declared separation
+and did not say what it rests on, 2 had no status, tolerance and warnings, 1 knew fixed schedules
+only."""
 
 Source: TypeAlias = Literal["regression", "expansion"]
 

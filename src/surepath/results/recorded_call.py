@@ -9,7 +9,7 @@ from typing import Any
 from surepath.errors import InputError
 from surepath.inference.terms import Terms
 
-DEFAULTS = {"norm": None, "radius": 1.0, "feature_noise": None}
+DEFAULTS = {"norm": None, "radius": 1.0, "feature_noise": None, "shared_noise": False}
 """Terms of the proved guarantee, as every other run has them."""
 
 
@@ -45,12 +45,12 @@ def _following(terms: Terms, call: Mapping[str, Any]) -> dict[str, tuple[Any, An
     }
     for name in ("guarantee", "delta", "gap", "separation", "predict"):
         follow[name] = (getattr(terms, name), call[name])
-    grows = call["guarantee"] != "proved" and call["future"] in (None, "auto")
+    grows = call["separation"] is not None and call["future"] in (None, "auto")
     if not grows:
         follow["future"] = (terms.shape.future, call["future"] or 1)
     if call["guarantee"] != "proved":
         follow |= {name: (getattr(terms, name), each) for name, each in DEFAULTS.items()}
-    elif call["norm"] is not None:
+    else:
         follow["norm"] = (terms.norm, call["norm"])
     return follow | _of_the_system(terms, call)
 

@@ -35,6 +35,7 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
     assert result.record is not None
     told = {node.prefix: node for node in walk(trie_of(result.record))}
     symbols = terms.shape.dimension if terms.shape.symbols else None
+    proved = terms.guarantee == "proved"
     try:
         with np.errstate(all="ignore"):  # absurd numbers are a difference, not a warning
             found = _pooled(journal.rows(), terms.shape.horizon, symbols)
@@ -45,7 +46,7 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
         for prefix in sorted(told.keys() | found.keys())
         if not _same(told.get(prefix), found.get(prefix), symbols)
     ]
-    return (*differences, *_cost(journal, result), *_misplaced(journal.rows()))
+    return (*differences, *_cost(journal, result), *_misplaced(journal.rows(), proved=proved))
 
 
 def _cost(journal: Journal, result: Result) -> tuple[str, ...]:
@@ -70,12 +71,13 @@ def _cost(journal: Journal, result: Result) -> tuple[str, ...]:
     )
 
 
-def _misplaced(rows: Iterable[Row]) -> tuple[str, ...]:
+def _misplaced(rows: Iterable[Row], *, proved: bool) -> tuple[str, ...]:
     """Rows that say to be what the place where they stand cannot be."""
     return tuple(
-        f"the episodes of batch {row.batch}, request {row.request} say that they are {row.origin}"
+        f"the episodes of batch {row.batch}, request {row.request} say that they are {row.says}"
         for row in rows
-        if (row.batch >= PILOT) != (row.origin is Origin.PILOT) or row.origin is Origin.FRESH
+        if (row.batch >= PILOT) != (row.origin is Origin.PILOT)
+        or (row.origin is Origin.FRESH and not proved)
     )
 
 

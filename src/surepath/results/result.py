@@ -38,6 +38,8 @@ class Result:
     # the readings by prefix, of adaptive runs: what `verify` checks the certificate against
     call: dict[str, Any] | None = field(default=None, compare=False, repr=False)
     # what the run was called with: what the terms of the certificate have to follow from
+    proof: list[str] | None = field(default=None, compare=False, repr=False)
+    # of a proved certificate: its witness, in the lines of docs/proof.md
 
     derived: ClassVar = ("schema", "certified", "episodes", "steps")  # written beside the fields
 
@@ -81,8 +83,11 @@ class Result:
         """
         usage = {name: n for name, n in plain(self.usage).items() if name not in MISHAPS}
         call = {} if self.call is None else {"call": self.call}
+        proof = {} if self.proof is None else {"proof": self.proof}
         record = plain(self.record)
-        return without_infinities({**self.to_dict(), "usage": usage, "record": record, **call})
+        return without_infinities(
+            {**self.to_dict(), "usage": usage, "record": record, **call, **proof}
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the result with its readings as JSON; `surepath.load` reads it back.

@@ -24,7 +24,10 @@ from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import conclude, interval, nothing_told_apart
 from surepath.results.certificate import SCHEMA, Certificate
+from surepath.results.check_proof import proof_in, proved_differently
 from surepath.results.data_differences import data_differences
+from surepath.results.older import upgraded
+from surepath.results.proved_claim import conclude_proved
 from surepath.results.recorded_call import terms_against_call
 from surepath.results.repooled import Said, recount, said_by_episodes
 from surepath.results.result import Result, data_in, restored
@@ -36,6 +39,7 @@ POOLED = "the readings themselves: a result holds what they come down to, and no
 SINGLE = "what single episodes and their order said: doubts and warnings"
 CHOSEN = "what was chosen on the way: notes, rounds, the pilot, the sample of the audit"
 PLAN = "the plan: too little was read to decide one"
+PROPOSED = "what was proposed before the fresh readings, and that they were read after it"
 TERMS = "the terms: the file does not say what the run was called with"
 
 
@@ -125,35 +129,56 @@ def _verified(
     assert terms is not None  # checked, like the record
     assert result.record is not None
     root = trie_of(result.record)
-    judged = judge(root, terms, result.actions)
+    proved = terms.guarantee == "proved"
+    judged = judge(root, terms.proposing() if proved else terms)
     # Pooled readings do not show what single episodes and their order said: where these are not at
     # hand, doubts and warnings are taken from the file. What pooled readings say is derived again.
     pooled = nothing_told_apart(judged, terms)
     said = episodes or Said(
         claimed.doubts, tuple(each for each in claimed.warnings if each not in pooled)
     )
-    derived = conclude(
-        judged,
-        terms,
-        episodes=result.episodes,
-        audit=claimed.audit,
-        doubts=said.doubts,
-        notes=claimed.notes,
-        warnings=said.warnings,
+    attempt, against = proof_in(result) if proved else (None, ())
+    derived = (
+        conclude_proved(
+            attempt,
+            judged,
+            terms,
+            episodes=result.episodes,
+            under_way="" if claimed.certified else claimed.reason,
+            doubts=said.doubts,
+            notes=claimed.notes,
+            warnings=said.warnings,
+        )
+        if proved
+        else conclude(
+            judged,
+            terms,
+            episodes=result.episodes,
+            audit=claimed.audit,
+            doubts=said.doubts,
+            notes=claimed.notes,
+            warnings=said.warnings,
+        )
     )
     differences = (
-        *data_differences("", _without_mishaps(data), result.saved()),
+        *against,
+        *data_differences("", _without_mishaps(upgraded(data)), result.saved()),
         *(() if call is None else terms_against_call(terms, call)),
         *_differences(claimed, derived),
         *_counts(root, terms.shape),
         *_cost(root, judged, result),
-        *_plan_and_value(judged, terms, result),
+        *(
+            _plan_and_value(judged, terms, result)
+            if attempt is None
+            else proved_differently(attempt, judged, terms, result)
+        ),
     )
     known = {
         POOLED: False,
         SINGLE: episodes is not None,
         CHOSEN: False,
         PLAN: judged.complete,
+        PROPOSED: not proved,
         TERMS: call is not None,
     }
     taken = tuple(what for what, derived_again in known.items() if not derived_again)
@@ -229,7 +254,9 @@ def _check(terms: Terms, record: Sequence[Mapping[str, Any]]) -> None:
     for name in ("gap", "norm", "radius", "tolerance", "tolerance_share"):
         if (value := getattr(terms, name)) is not None:
             between(name, value, 0, math.inf)
-    if terms.separation != EXACT:
+    if terms.separation is None and terms.guarantee != "proved":
+        raise _damaged("a run that is not proved has a separation", terms.separation)
+    if terms.separation not in (EXACT, None):
         between("separation", terms.separation, 0, 1)
     if terms.shape.continuations > TUNING.most_continuations:
         raise _damaged("a future has no more continuations than a run reads", terms.shape)

@@ -46,7 +46,7 @@ def drive(
         if steps is not None and learner.usage.steps + _steps(learner, requests) > steps:
             return False
         with interruptible():
-            readings = runner.run(batch, requests, summary=summary)
+            readings = runner.run(batch, requests, summary=summary, fresh=learner.fresh)
         with uninterrupted():
             if checkpoints:
                 keep_checkpoint(learner, runner.journal, batch)

@@ -58,24 +58,36 @@ class Runner:
         """Workers that died or took too long, and were replaced by new ones."""
         return self._executor.replaced
 
-    def run(self, batch: int, requests: Sequence[Request], *, summary: bool) -> list[Readings]:
+    def run(
+        self,
+        batch: int,
+        requests: Sequence[Request],
+        *,
+        summary: bool,
+        fresh: tuple[int, int] | None = None,
+    ) -> list[Readings]:
         """The readings of every request of a batch, in their order.
 
-        summary: whether the system may answer with a sufficient statistic.
+        summary: whether the system may answer with a sufficient statistic. fresh: attempt and block
+        of readings that are to prove a proposal.
         """
+        origin = self._origin(batch)
+        if origin is Origin.ASKED and fresh is not None:
+            origin = Origin.FRESH
+        says = (origin, fresh if origin is Origin.FRESH else None)
         units = [
             unit_of(self.system, batch, index, request, self.seed, summary=summary)
             for index, request in enumerate(requests)
         ]
         found: list[list[tuple[int, Readings]]] = [[] for _ in requests]
         for row in self.journal.batch(batch) if self.journal else ():
-            if row.origin != self._origin(batch) or not _fits(row, units, found):
+            if (row.origin, row.fresh) != says or not _fits(row, units, found):
                 raise _other_run(row)
             found[row.request].append((row.first, sound(row.readings, self._reward_range)))
         missing = [
             part for unit, known in zip(units, found, strict=True) for part in _missing(unit, known)
         ]
-        with _Recorder(self.journal) as recorder:
+        with _Recorder(self.journal, says) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
                 for unit, read in report.done:
                     readings = sound(read, self._reward_range)
@@ -103,7 +115,7 @@ def _fits(row: Row, units: Sequence[Unit], found: Sequence[Sequence[tuple[int, R
 def _other_run(row: Row) -> JournalError:
     return JournalError(
         "the journal does not fit this run",
-        got=f"{row.readings.count} episodes ({row.origin}) of {row.readings.actions} in batch "
+        got=f"{row.readings.count} episodes ({row.says}) of {row.readings.actions} in batch "
         f"{row.batch}, request {row.request}, where others are asked for",
         remedy="Continue it with the version of surepath and its dependencies that began it, or "
         "begin a new one.",
@@ -130,17 +142,19 @@ class _Recorder:
     journal's own.
     """
 
-    def __init__(self, journal: Journal | None) -> None:
+    def __init__(
+        self, journal: Journal | None, says: tuple[Origin, tuple[int, int] | None]
+    ) -> None:
+        """says: what the rows say to be."""
         self._journal = journal
+        self._says = says
         self._rows: list[Row] = []
         self._faults: list[Fault] = []
         self._written = time.monotonic()
 
     def keep(self, unit: Unit, readings: Readings) -> None:
         if self._journal is not None:
-            self._rows.append(
-                Row(unit.batch, unit.index, unit.first, readings, Origin.of(unit.batch))
-            )
+            self._rows.append(Row(unit.batch, unit.index, unit.first, readings, *self._says))
             self._flush_if_late()
 
     def note(self, failed: Iterable[Failure]) -> None:

@@ -16,7 +16,6 @@ from surepath.bench.suites.cost import against_older
 from surepath.bench.suites.floor import against_floor
 from surepath.bench.suites.growth import beyond_tabular, growth
 from surepath.bench.suites.merging import against_merging
-from surepath.bench.suites.proved import proved
 from surepath.bench.suites.ties import STEP_SECONDS, overhead, ties
 
 
@@ -30,7 +29,6 @@ class Scale:
     repeats: int = 4  # of floor and ties, on each instance
     beyond: int = 100  # instances of each problem, and of each point of a sweep
     points: int = 4  # of each sweep
-    proved: int = 1000  # instances of each family
     broken: int = 100  # runs of each row
     recorded: int = 20  # of the older engine's runs on each size
     slow: int = 4  # runs on each slow system
@@ -45,7 +43,6 @@ PARTS: Mapping[str, Part] = {
     "cost": lambda crew: [against_older(crew, SCALE.recorded)],
     "beyond": lambda crew: [beyond_tabular(crew, SCALE.beyond)],
     "growth": lambda crew: growth(crew, SCALE.beyond, SCALE.points),
-    "proved": lambda crew: [proved(crew, SCALE.proved)],
     "broken": lambda crew: broken_assumptions(crew, SCALE.broken),
     "ties": lambda crew: [ties(crew, SCALE.instances, SCALE.repeats)],
     "overhead": lambda crew: [overhead(crew, SCALE.slow, SCALE.step_seconds)],

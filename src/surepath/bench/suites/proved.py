@@ -1,52 +1,186 @@
-"""How often a certificate is false with the guarantee that is proved for every system: never."""
+"""The proved guarantee: how often its claims are false, what they cost, and where they can be had.
+
+*False*: families of `surepath bench calibration` whose observations are symbols, told the true
+separation or less. *Cost*: episodes over those of an older calibrated engine on the same instances,
+by separation and on the bare tree. Every proof is given to the checker too.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from surepath.api import learn
+from surepath.bench.families.case import Family
+from surepath.bench.families.judging import FAMILIES, Judged, Trial
+from surepath.bench.families.truth import separation
 from surepath.bench.harness.report import Cell, Section
-from surepath.bench.harness.runs import Crew, Instance, Job, Outcome, play
-from surepath.bench.harness.statistics import geometric, rate
+from surepath.bench.harness.runs import DELTA, Crew, Instance, Outcome, Part, outcome
+from surepath.bench.suites.calibration import DELTAS, IN_TIME, allowed
+from surepath.bench.suites.cost import OLDER, Recorded, recorded
+from surepath.builtin_problems.finite import FiniteProblem
+from surepath.results.check_proof import check
+from surepath.results.result import Result
 
-DELTA = 0.1
-FAMILIES = ("tabular", "gaussian")
+TREE_SEQUENCES = 100
+"""Problems with at most so many sequences are also proved on the bare tree."""
+
+LARGEST_SEPARATION = 0.95
+"""States that never look alike are told to be so far apart: a separation is less than 1."""
+
+FULL, QUICK = 1, 30
+"""A full and a quick suite make one of so many runs."""
+
+BUDGET = 8
+"""Times the episodes that a calibrated run of a family may take."""
+
+SYMBOLS = (
+    "needles", "needles, told 0.2", "close laws", "aliased, 2 looks", "lotteries", "near ties",
+    "late payoff", "never paid", "many states", "long horizons", "tabular", "overcomplete",
+)  # fmt: skip
+"""Families of calibration whose observations are symbols."""
 
 
-def proved(crew: Crew, instances: int) -> Section:
-    """False certificates on small random problems: none may be."""
+@dataclass(frozen=True, slots=True)
+class Proved(Outcome):
+    """What a run came to, and what the checker says of its proof."""
+
+    valid: bool
+    seconds: float
+
+
+def _proved(result: Result, loss: float, seconds: float) -> Proved:
+    valid = result.proof is not None and check(result.proof).valid
+    return Proved(**asdict(outcome(result, loss)), valid=valid, seconds=seconds)
+
+
+def try_family(trial: Trial) -> Judged:
+    """One run on a system of a family, told the true separation or less."""
+    family, case = FAMILIES[trial.family], trial.build()
+    told: dict[str, Any] = {
+        **family.call(),
+        "budget": BUDGET * family.cap,
+        "guarantee": "proved",
+    }
+    told["separation"] = min(family.declared, case.separation, LARGEST_SEPARATION)
+    started = time.process_time()
+    result = learn(case.system, seed=trial.seed, delta=trial.delta, **told)
+    seconds = time.process_time() - started
+    found = _proved(result, case.best - case.value(result.actions), seconds)
+    if found.certified and not found.valid:
+        raise AssertionError(f"the proof of {trial} is not valid")
+    base = {name: value for name, value in asdict(found).items() if name != "valid"}
+    return Judged(**base, separation=case.separation, cap=BUDGET * family.cap)
+
+
+def false_claims(crew: Crew, family: Family) -> list[Section]:
+    """How often claims are false on one family."""
     rows: list[tuple[Cell, ...]] = []
-    for family in FAMILIES:
-        played = crew.spread(play_proved, list(_small(family, instances)), f"proved: {family}")
-        certified = sum(run.certified for run in played)
+    for delta in DELTAS:
+        runs = max(1, family.runs // (QUICK if crew.quick else FULL))
+        first = DELTAS.index(delta) * family.runs
+        trials = [Trial(family.name, seed, delta) for seed in range(first, first + runs)]
+        played = crew.spread(try_family, trials, f"{family.name}, delta {delta}")
+        late = IN_TIME * float(np.mean([run.cost for run in played]))
+        in_time = sum(run.certified and run.episodes <= late for run in played)
         rows.append(
             (
-                DELTA,
-                family,
-                rate(certified, len(played), 3),
-                rate(sum(run.wrong for run in played), certified, 3),
-                geometric([run.episodes for run in played]),
+                family.name,
+                delta,
+                len(played),
+                sum(run.certified for run in played),
+                sum(run.false for run in played),
+                allowed(len(played), delta),
+                float(np.mean([run.episodes for run in played])),
+                f"{in_time / len(played):.0%}",
+                float(np.mean([run.seconds for run in played])),
             )
         )
-    return Section(
-        f"proved guarantee: small problems, norm known, delta {DELTA}",
-        ("delta", "family", "certified", "certified, wrong", "episodes"),
-        rows,
+    columns = (
+        "family", "delta", "runs", "certified", "false", "allowed", "episodes", "in time", "CPU s",
+    )  # fmt: skip
+    title = "proved: false claims; told the true separation or less; every proof was checked"
+    return [Section(title, columns, rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """A run of one of the recorded instances."""
+
+    instance: Instance
+    seed: int
+    tree: bool
+    future: int | None
+
+
+def prove(job: Attempted) -> Proved:
+    problem = job.instance.build()
+    told: dict[str, Any] = {}
+    if not job.tree:
+        assert isinstance(problem, FiniteProblem)  # those that are compared are
+        told = {"separation": min(separation(problem, job.future or 1), LARGEST_SEPARATION)}
+        told |= {} if job.future is None else {"future": job.future}
+    started = time.process_time()
+    result = learn(problem, guarantee="proved", delta=DELTA, seed=job.seed, **told)
+    seconds = time.process_time() - started
+    loss = problem.optimum[1] - problem.expected_return(result.actions)
+    return _proved(result, loss, seconds)
+
+
+def cost(crew: Crew) -> list[Section]:
+    """Episodes over those of the older calibrated engine."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in recorded():
+        if row.size.name in ("tabular", "lock", "overcomplete", "gaussian"):
+            rows.append(_cost_row(crew, row, tree=False))
+            sequences = row.size.parameters["actions"] ** row.size.parameters["horizon"]
+            if sequences <= TREE_SEQUENCES:
+                rows.append(_cost_row(crew, row, tree=True))
+    columns = (
+        "problem", "route", "episodes then", "episodes now", "mean ratio", "ratio of means",
+        "certified", "false", "proofs valid", "CPU s",
+    )  # fmt: skip
+    title = (
+        f"proved: episodes / those of the calibrated engine of {OLDER}, same instances and seeds, "
+        f"delta {DELTA}, at the true separation"
+    )
+    return [Section(title, columns, rows)]
+
+
+def _cost_row(crew: Crew, row: Recorded, *, tree: bool) -> tuple[Cell, ...]:
+    count = max(1, len(row.runs) // (QUICK if crew.quick else FULL))
+    then: Sequence[Outcome] = row.runs[:count]
+    jobs = [
+        Attempted(row.size.numbered(seed), seed, tree, row.options.get("future"))
+        for seed in row.seeds[:count]
+    ]
+    route = "tree" if tree else "separation"
+    now = crew.spread(prove, jobs, f"{row.size.label}, {route}")
+    before, after = (np.array([run.episodes for run in runs], float) for runs in (then, now))
+    return (
+        row.size.label,
+        route,
+        float(before.mean()),
+        float(after.mean()),
+        float((after / before).mean()),
+        float(after.mean() / before.mean()),
+        f"{sum(run.certified for run in now)}/{count}",
+        sum(run.false for run in now),
+        f"{sum(run.valid for run in now)}/{count}",
+        float(np.mean([run.seconds for run in now])),
     )
 
 
-def _small(family: str, instances: int) -> list[Job]:
-    symbols = "observations" if family == "tabular" else "dimension"
-    jobs: list[Job] = []
-    for seed in range(instances):
-        rng = np.random.default_rng([seed, 99])
-        states = int(rng.integers(2, 4))
-        sizes = {"horizon": int(rng.integers(2, 4)), "actions": 2, "states": states}
-        instance = Instance(family, sizes | {symbols: states + 1, "gap": 0.2, "seed": seed})
-        jobs.append(Job(instance, seed, {"delta": DELTA}))
-    return jobs
+def _of_family(name: str, crew: Crew) -> list[Section]:
+    return false_claims(crew, FAMILIES[name])
 
 
-def play_proved(job: Job) -> Outcome:
-    """The norm has to be told, and only the problem knows it."""
-    options = {**job.options, "guarantee": "proved", "norm": job.instance.build().norm}
-    return play(Job(job.instance, job.seed, options))
+PARTS: Mapping[str, Part] = {
+    "cost": cost,
+    **{name.replace(", ", "-").replace(" ", "-"): partial(_of_family, name) for name in SYMBOLS},
+}

@@ -1,0 +1,77 @@
+"""Before a certificate, what was taken for one state is walked on from every side.
+
+What was read behind one prefix of a state counts for all of them. If they look alike and are not
+one, nothing shows it as long as nobody goes on from the others. So, of the ends of edges that were
+taken for a state that another edge leads to, some are followed to the end, along what would be best
+from there. Whether they pay and go on like the rest is then seen by the tests that see it anywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepath.inference.judgement import Judgement
+from surepath.inference.paths import reach
+from surepath.inference.states import Automaton
+from surepath.inference.tuning import TUNING
+from surepath.inference.values import Values
+from surepath.readings.trie import Node
+from surepath.system import Actions
+
+
+def walks(judged: Judgement, episodes: int) -> list[tuple[Actions, int]]:
+    """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
+
+    Those that promise most come first: a wrong one matters most there. Empty when all is done.
+    """
+    root = judged.machine.layers[0].members[0][0]
+    several = int(TUNING.followed_share * episodes / TUNING.merge_readings)
+    several = max(several, TUNING.least_audited)
+    wanted = list[tuple[Actions, int]]()
+    for actions in _merged(judged)[:several]:
+        short = TUNING.merge_readings - _walked(root, actions)
+        if short > 0:
+            wanted.append((actions, short))
+    return wanted
+
+
+def _merged(judged: Judgement) -> list[Actions]:
+    """For every merge a sequence that takes it and goes on as is best, the most promising first."""
+    machine, before = judged.machine, reach(judged.machine)
+    found = list[tuple[float, Actions]]()
+    for level, layer in enumerate(machine.layers[:-1]):
+        sorting = layer.sorting
+        if sorting is None:
+            continue
+        for i in np.flatnonzero(sorting.merges.tested).tolist():
+            edge = sorting.edges[i]
+            state = int(layer.target[edge])
+            promise = before[level][edge[0]] + layer.mean[edge]
+            promise += float(judged.values.best(level + 1)[state])
+            start = (*layer.prefixes[edge[0]], edge[1])
+            found.append(
+                (float(promise), _onwards(machine, judged.values, level + 1, state, start))
+            )
+    found.sort(key=lambda each: (-each[0], each[1]))
+    return [actions for _, actions in found]
+
+
+def _onwards(machine: Automaton, values: Values, level: int, state: int, start: Actions) -> Actions:
+    """From the state on by what is best, as far as its states were tried."""
+    actions = list(start)
+    for layer, q in zip(machine.layers[level:], values.q[level:], strict=True):
+        if not layer.expanded[state]:
+            break
+        actions.append(int(q[state].argmax()))
+        state = int(layer.target[state, actions[-1]])
+    return tuple(actions)
+
+
+def _walked(root: Node, actions: Actions) -> int:
+    """How often exactly these actions were run to their end."""
+    node = root
+    for action in actions:
+        if action not in node.children:
+            return 0
+        node = node.children[action]
+    return node.rewards.count

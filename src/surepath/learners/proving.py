@@ -1,0 +1,159 @@
+"""The proving learner: proposes like the adaptive one, and proves what it proposed on fresh data.
+
+Each attempt fixes a proposal, then reads in blocks. Counts and bets of a block are fixed before it
+is read, from what was read before; an attempt ends when all tests have passed, or when it is
+refuted or would take too long. All its readings are then evidence for the next proposal, and the
+next attempt has the next share of delta.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from surepath.inference.attempt import Attempt
+from surepath.inference.fresh_block import Told, Totals
+from surepath.inference.judgement import Judgement
+from surepath.inference.proposal import Rules
+from surepath.inference.tuning import TUNING
+from surepath.learners.adaptive import Adaptive
+from surepath.learners.allocation import Allocation
+from surepath.learners.base import Answer, Asking
+from surepath.learners.propose import propose
+from surepath.system import FloatArray, Request, steps_of
+
+MOST_ATTEMPTS = 8
+
+
+class Rulebook(Protocol):
+    """What an attempt is held to."""
+
+    def __call__(self, proposer: Adaptive, judged: Judgement, attempt: int) -> Rules: ...
+
+    def totals(self, proposer: Adaptive) -> Totals | None:
+        """How observations are summed up; None where nothing is compared."""
+        ...
+
+
+class Proving(Asking):
+    """Finds a plan and proves it, sans-IO."""
+
+    def __init__(
+        self, proposer: Adaptive, rules: Rulebook, *, largest_batch: int | None = None
+    ) -> None:
+        super().__init__(
+            proposer.horizon, proposer.n_actions, proposer.embedding, proposer.reward_range
+        )
+        self.proposer = proposer
+        self.usage = proposer.usage
+        self.attempt: Attempt | None = None  # while it goes on, and when it has succeeded
+        self.keeps_raw = False  # whether to keep all fresh readings as they came
+        self.forecast = 0  # episodes that the attempt is expected to take
+        self.given_up: list[str] = []  # why, for each attempt that failed
+        self._rules = rules
+        self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
+        self._asked: tuple[Request, ...] = ()
+        self._noise: FloatArray  # of the attempt that goes on, like the next
+        self.totals: Totals | None = None
+        self._go_on()
+
+    @property
+    def fresh(self) -> tuple[int, int] | None:
+        """Attempt and block of what is asked for now, where it is to prove a proposal."""
+        if self.attempt is None:
+            return None
+        return len(self.given_up) + 1, len(self.attempt.blocks)
+
+    def _advance(self, answers: list[Answer] | None) -> None:
+        told = answers or []
+        self.proposer.pool(self._asked, told)
+        if self.attempt is None:
+            self.proposer.reconsider()
+        else:
+            self._tell(self.attempt, told)
+        self._go_on()
+
+    def _tell(self, attempt: Attempt, answers: list[Answer]) -> None:
+        attempt.tell([Told.of(each.raw, self.totals, self.horizon) for each in answers])
+        if self.keeps_raw:
+            attempt.blocks[-1].raw = [each.raw for each in answers]
+        why = attempt.hopeless
+        if attempt.episodes > TUNING.attempt_patience * self.forecast:
+            why = why or "it took much longer than was expected"
+        if why and not attempt.proved:
+            self.given_up.append(why)
+            self.attempt = None
+            self.proposer.reconsider()
+
+    def _go_on(self) -> None:
+        """Begin an attempt where there is something to propose; ask for what comes next."""
+        judged = self.proposer.judgement
+        if self.attempt is None and judged is not None and self._proposes(judged):
+            self._begin(judged)
+        self._asked = self.proposer.ask() if self.attempt is None else self._block(self.attempt)
+        self._pending = self._asked
+        self.embedding = self.proposer.embedding
+        self.incumbent, self.value = self.proposer.incumbent, self.proposer.value
+        if not self._pending:
+            self.plan = self.proposer.plan or ()
+
+    def _proposes(self, judged: Judgement) -> bool:
+        settled = self.proposer.done and judged.settled and not judged.too_short
+        return settled and len(self.given_up) < MOST_ATTEMPTS
+
+    def _begin(self, judged: Judgement) -> None:
+        rules = self._rules(self.proposer, judged, len(self.given_up) + 1)
+        proposal, self._noise = propose(judged, rules)
+        self.attempt, self.forecast = Attempt(proposal), 0
+        # Features may grow while the attempt goes on: it keeps those that it was proposed with.
+        self.totals = self._rules.totals(self.proposer)
+
+    def _block(self, attempt: Attempt) -> tuple[Request, ...]:
+        """The requests of the next block; none when everything is proved."""
+        if attempt.proved:
+            return ()
+        allocation = Allocation(attempt, self._noise)
+        wanted = allocation.requests(self.forecast) or [(attempt.proposal.plan, 1)]
+        asked = sum(count for _, count in wanted)
+        self.forecast = self.forecast or max(allocation.forecast, asked)
+        largest = self._largest_batch
+        parts = [
+            (actions, min(largest, count - start))
+            for actions, count in wanted
+            for start in range(0, count, largest)
+        ]
+        return tuple(
+            Request(actions, count, range(steps_of(actions, self.horizon)), range(len(actions)))
+            for actions, count in attempt.begin(parts).requests
+        )
+
+    def progress(self) -> str:
+        """How far the attempt is that goes on; empty where there is none."""
+        if self.attempt is None:
+            return ""
+        paths, merges = (f"{min(each, 99.0):.3g}" for each in self.attempt.evidence)
+        level = self.attempt.proposal.rules.level
+        return (
+            f"the run stopped after {self.usage.episodes} episodes: attempt "
+            f"{len(self.given_up) + 1} to prove the plan has evidence {paths} against the next "
+            f"best plan and {merges} for what is merged, and needs {level:.3g}; about "
+            f"{self.forecast} fresh episodes are expected in all, and it has taken "
+            f"{self.attempt.episodes}"
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What became of earlier attempts."""
+        return tuple(
+            f"proof: attempt {number} was given up, because {why}"
+            for number, why in enumerate(self.given_up, start=1)
+        )
+
+    def status(self) -> dict[str, str]:
+        cells = self.proposer.status()
+        if self.attempt is not None:
+            paths, merges = self.attempt.evidence
+            level = self.attempt.proposal.rules.level
+            cells["proof"] = (
+                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: evidence "
+                f"{paths:.2g} for the plan, {merges:.2g} for merges, of {level:.2g}"
+            )
+        return cells

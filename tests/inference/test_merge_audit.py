@@ -1,0 +1,49 @@
+"""What was taken for one state is followed to the end: what only the last reward shows is seen."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import surepath
+from surepath.system import Actions, Episodes, steps_of
+
+
+class Unseen:
+    """All sequences look alike at every step; what they pay is seen at the end alone."""
+
+    horizon, n_actions, n_observations = 4, 2, 2
+
+    def __init__(self, seed: int) -> None:
+        drawn = np.random.default_rng(seed).uniform(0.2, 0.7, 2**self.horizon)
+        drawn[int(drawn.argmax())] += 0.15  # one sequence is clearly best
+        self.pays = dict(zip(product(range(2), repeat=self.horizon), drawn.tolist(), strict=True))
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        steps = steps_of(actions, self.horizon)
+        rewards = np.zeros((n, len(actions)))
+        if len(actions) == self.horizon:
+            rewards[:, -1] = self.pays[actions] + rng.uniform(-0.05, 0.05, n)
+        return Episodes(actions, rng.integers(0, 2, (n, steps)), rewards)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_states_that_differ_only_in_the_last_reward_are_told_apart(seed: int) -> None:
+    system = Unseen(seed)
+    found = surepath.learn(system, seed=seed, budget=50_000)
+    loss = max(system.pays.values()) - system.pays[found.actions]
+    assert found.certified
+    assert found.certificate.tolerance is not None
+    assert loss <= found.certificate.tolerance
+    assert any(note.startswith("future: ") for note in found.certificate.notes)
+
+
+def test_what_is_one_state_is_followed_and_stays_one() -> None:
+    problem = surepath.make("lock", horizon=6, actions=3, seed=1)
+    found = surepath.learn(problem, seed=1)
+    assert found.certified
+    assert problem.is_optimal(found.actions)
+    assert "merging" in found.certificate.rests_on
+    assert not any(note.startswith("future: ") for note in found.certificate.notes)
