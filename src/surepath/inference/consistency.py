@@ -8,7 +8,7 @@ cannot tell them apart, or the future is too short. Only rewards are compared he
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,7 +18,7 @@ from surepath.inference.states import Automaton
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
-from surepath.system import Actions
+from surepath.system import Actions, FloatArray
 from surepath.theory.floor import binary_kl
 
 ROUNDING = 1e-9
@@ -64,20 +64,22 @@ def conflict(
         for action in range(machine.n_actions)
         for node, rest in _splits([n.children[action] for n in nodes if action in n.children])
     ]
-    many = 2 * max(len(pairs), 1)
+    if not pairs:
+        return None
+    suspicion, alarm = (
+        math.log(2 * len(pairs) / chance)
+        for chance in (TUNING.consistency_suspicion, TUNING.consistency_alarm)
+    )
+    sides = _Sides.of([(node.rewards, rest) for _, node, rest in pairs])
+    suspect = np.flatnonzero(_scores(sides, reward_range, suspicion) > suspicion)
+    scores = _scores(sides, reward_range, alarm)
     beyond = list[tuple[bool, float, Conflict]]()
-    for nodes, node, rest in pairs:
-        suspicion, alarm = (
-            math.log(many / chance)
-            for chance in (TUNING.consistency_suspicion, TUNING.consistency_alarm)
-        )
-        scores = [_score(node.rewards, rest, reward_range, bar) for bar in (suspicion, alarm)]
-        if scores[0] > suspicion:
-            short = tuple(_short(node, nodes, future, machine))
-            odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
-            score = scores[1]
-            if not odd.final or score > alarm:
-                beyond.append((odd.final, score, odd))
+    for i in suspect.tolist():
+        nodes, node, rest = pairs[i]
+        short = tuple(_short(node, nodes, future, machine))
+        odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
+        if not odd.final or scores[i] > alarm:
+            beyond.append((odd.final, float(scores[i]), odd))
     # Those that are final count first: nothing else will explain them.
     return max(beyond, key=lambda found: found[:2], default=(False, 0.0, None))[2]
 
@@ -98,15 +100,22 @@ def read_differently(machine: Automaton) -> Actions | None:
 def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:
     """Each node with enough rewards beside all the others."""
     read = [node for node in nodes if node.rewards.count > 1]
+    before, after = _running(read), _running(read[::-1])[::-1]
     splits = list[tuple[Node, Tally]]()
-    for node in read if len(read) > 1 else []:
-        rest = Tally()
-        for other in read:
-            if other is not node:
-                rest.add(other.rewards)
+    for node, rest, others in zip(read, before, after, strict=True) if len(read) > 1 else ():
+        rest.add(others)
         if node.rewards.count <= rest.count:  # the side read less is the one to suspect
             splits.append((node, rest))
     return splits
+
+
+def _running(nodes: list[Node]) -> list[Tally]:
+    """For each node, the rewards of all that come before it."""
+    so_far, found = Tally(), list[Tally]()
+    for node in nodes:
+        found.append(Tally(so_far.count, so_far.total, so_far.scatter))
+        so_far.add(node.rewards)
+    return found
 
 
 def _short(
@@ -137,8 +146,26 @@ def _read(node: Node, actions: Iterable[int]) -> int:
     return node.count
 
 
-def _score(one: Tally, other: Tally, reward_range: tuple[float, float], bar: float) -> float:
-    """Log-likelihood ratio of two means against one, to be compared with the bar.
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Rewards that are compared, two by two, [2, P]."""
+
+    count: FloatArray
+    total: FloatArray
+    scatter: FloatArray
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Tally, Tally]]) -> _Sides:
+        rows = [[(t.count, t.total, t.scatter) for t in pair] for pair in pairs]
+        return cls(*np.array(rows, dtype=float).T)
+
+    @property
+    def mean(self) -> FloatArray:
+        return self.total / self.count
+
+
+def _scores(sides: _Sides, reward_range: tuple[float, float], bar: float) -> FloatArray:
+    """Log-likelihood ratios of two means against one, to be compared with the bar, [P].
 
     Rewards with a range are no more spread than coins of the same mean, for which the ratio has no
     heavy tail however few readings there are. Where they scatter much less, their own variance
@@ -146,21 +173,19 @@ def _score(one: Tally, other: Tally, reward_range: tuple[float, float], bar: flo
     as in `guarantee_widths`). Without a range they are taken as Gaussian.
     """
     low, high = reward_range
-    both = (one.total + other.total) / (one.count + other.count)
+    both = sides.total.sum(axis=0) / sides.count.sum(axis=0)
     if math.isfinite(high - low):
-        coins = ((tally.count, (tally.mean - low) / (high - low)) for tally in (one, other))
-        pooled = (both - low) / (high - low)
-        as_coins = sum(count * binary_kl(_share(mean), _share(pooled)) for count, mean in coins)
-        rare = bar * max(high - both, both - low) ** 2 / 2
-        noise = sum((tally.scatter + rare) / tally.count**2 for tally in (one, other))
-        return max(as_coins, (one.mean - other.mean) ** 2 / (2 * noise) if noise else 0.0)
-    pooled = Tally()
-    pooled.add(one)
-    pooled.add(other)
-    apart = one.count * (one.mean - both) ** 2 + other.count * (other.mean - both) ** 2
-    return apart * pooled.count / (2 * pooled.scatter) if pooled.scatter else 0.0
+        # Rounding may carry a mean a little outside.
+        shares, pooled = (np.clip((mean - low) / (high - low), 0, 1) for mean in (sides.mean, both))
+        as_coins = (sides.count * binary_kl(shares, pooled)).sum(axis=0)
+        rare = bar * np.maximum(high - both, both - low) ** 2 / 2
+        noise = ((sides.scatter + rare) / sides.count**2).sum(axis=0)
+        return np.maximum(as_coins, _over(np.diff(sides.mean, axis=0)[0] ** 2, 2 * noise))
+    apart = (sides.count * (sides.mean - both) ** 2).sum(axis=0)
+    scatter = sides.scatter.sum(axis=0) + apart  # about the common mean
+    return _over(apart * sides.count.sum(axis=0), 2 * scatter)
 
 
-def _share(mean: float) -> float:
-    """The mean, clipped to [0, 1]: rounding may carry it a little outside."""
-    return min(max(mean, 0.0), 1.0)
+def _over(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Their ratio; 0 where there is nothing to divide by."""
+    return np.divide(one, other, out=np.zeros_like(one), where=other > 0)
