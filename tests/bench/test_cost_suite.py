@@ -45,3 +45,14 @@ def test_rows_weigh_the_same_and_the_unaided_one_is_not_counted() -> None:
     for row in (told, unaided):
         assert row[1] == pytest.approx(then)
         assert float(row[3]) == pytest.approx(float(row[2]) / then)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_run_that_is_stopped_costs_all_that_it_might_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cost, "MOST", 0.05)
+    (section,) = run_suite("adaptive", Crew(), ["cost"]).sections
+    row, recorded = section.rows[0], cost.recorded()[0]
+    assert row[-1] == "0/2"
+    assert row[2] == pytest.approx(0.05 * max(run.episodes for run in recorded.runs), abs=1)
