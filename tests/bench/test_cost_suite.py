@@ -21,7 +21,8 @@ def test_the_recorded_instances_are_those_that_are_built_today(row: cost.Recorde
 
 @pytest.mark.parametrize("row", cost.recorded(), ids=lambda row: row.size.label)
 def test_the_record_is_whole(row: cost.Recorded) -> None:
-    assert len(row.runs) == (10 if row.size.name == "continuous" else 20)
+    runs = {"continuous": 10, "mixing": 20}
+    assert len(row.runs) == runs.get(row.size.name, 24)
     assert row.seeds == tuple(range(len(row.runs)))
     assert row.options == ({"future": 2} if row is OVERCOMPLETE else {})
     assert all(run.steps >= run.episodes > 0 for run in row.runs)
