@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import sqlite3
@@ -50,6 +51,18 @@ def array(data: dict[str, Any]) -> None:
     data["record"][0]["observations"][1] = {"shape": [2**40, 0], "float64": ""}
 
 
+def squares(data: dict[str, Any]) -> None:
+    """Of one prefix those of the other kind: all products of features, or their diagonal."""
+    _, total, products = data["record"][1]["observations"]
+    dimension = total["shape"][0]
+    whole = len(products["shape"]) == 1
+    size = dimension**2 if whole else dimension
+    data["record"][1]["observations"][2] = {
+        "shape": [dimension, dimension] if whole else [dimension],
+        "float64": base64.b64encode(bytes(8 * size)).decode(),
+    }
+
+
 def no_actions(data: dict[str, Any]) -> None:
     data["actions"] = []
 
@@ -81,6 +94,7 @@ def episodes(data: dict[str, Any]) -> None:
         (many_actions, "at most 16777216 cells"),
         (prefix, r"record\[1\]\.prefix"),
         (array, r"record\[0\]\.observations"),
+        (squares, r"record\[\d+\]\.observations"),
         (no_actions, "an action for each level"),
         (tolerance, r"certificate\.terms\.tolerance"),
         (guarantee, "guarantee"),

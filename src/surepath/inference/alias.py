@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class GoingOn:
     suspects: list[Suspect]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Level:
     """The nodes of a level that were read, as arrays."""
 
@@ -80,8 +81,13 @@ class _Level:
     edge: IntArray  # [N], the edge they were reached by: state of the level above and action
     state: IntArray  # [N]
     way: IntArray  # [N], the edge where its merge is settled, else APART
-    samples: FloatArray  # [N, 1, ...]
-    comparison: Comparison
+    shape: Shape
+
+    @cached_property
+    def read(self) -> tuple[FloatArray, Comparison]:
+        """Their readings as samples, [N, 1, ...]; most levels are never compared."""
+        windows = [[node.digest] for node in self.nodes]
+        return samples_of(windows, self.shape.dimension, symbols=self.shape.symbols)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +173,13 @@ def _level(
     ]
     nodes = [node for node, _ in found]
     edge = np.array([owners[id(node.parent)] * shape.n_actions + node.action for node in nodes])
-    windows = [[node.digest] for node in nodes]
-    samples, comparison = samples_of(windows, shape.dimension, symbols=shape.symbols)
     return _Level(
         nodes,
         np.array([places[id(node.parent)] for node in nodes]),
         edge,
         np.array([state for _, state in found]),
         np.where(sure[edge], edge, APART),
-        samples,
-        comparison,
+        shape,
     )
 
 
@@ -192,18 +195,19 @@ def _compare(
     ways, way = np.unique(above.way[at[kept]] * edges + below.edge[kept], return_inverse=True)
     if len(ways) == len(pools):  # one way into every state
         return None
-    by_way, by_pool = (np.zeros((len(kinds), *below.samples.shape[1:])) for kinds in (ways, pools))
-    np.add.at(by_way, way, below.samples[kept])
-    np.add.at(by_pool, pool, below.samples[kept])
+    samples, kind = below.read
+    by_way, by_pool = (np.zeros((len(kinds), *samples.shape[1:])) for kinds in (ways, pools))
+    np.add.at(by_way, way, samples[kept])
+    np.add.at(by_pool, pool, samples[kept])
     pool_of = np.zeros(len(ways), dtype=np.int64)
     pool_of[way] = pool
     rest = by_pool[pool_of] - by_way
-    counts, others = (below.comparison.counts(part)[:, 0] for part in (by_way, rest))
+    counts, others = (kind.counts(part)[:, 0] for part in (by_way, rest))
     # The side read less is the one to suspect.
     read = np.flatnonzero((counts >= TUNING.first_readings) & (counts <= others))
     if not len(read):
         return None
-    mine, theirs, kind = by_way[read], rest[read], below.comparison
+    mine, theirs = by_way[read], rest[read]
     apart = kind.apart(mine, theirs, ONE_NODE)
     return _Compared(
         ahead,

@@ -104,7 +104,11 @@ class Judgement:
     def excluded(self, separation: Separation) -> float:
         """The smallest separation that the readings exclude for every merge that is settled."""
         sortings = [layer.sorting for layer in self.machine.layers]
-        found = (s.merges.excluded(s.comparison, separation) for s in sortings if s is not None)
+        found = (
+            sorting.merges.excluded(sorting.comparison, separation)
+            for sorting in sortings
+            if sorting is not None and sorting.comparison is not None
+        )
         return max(found, default=0.0)
 
     @property

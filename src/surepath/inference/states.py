@@ -46,7 +46,7 @@ class Sorting:
     counts: FloatArray  # [G], readings of each
     labels: IntArray  # [G], their states
     merges: Merges  # how sure each of them is
-    comparison: Comparison  # what they were told apart by
+    comparison: Comparison | None  # what they were told apart by; None where nothing is merged
 
 
 @dataclass(slots=True)
@@ -178,25 +178,12 @@ def _follow(
     if not ends:
         return [], []
     edges = list(ends)
-    windows = [_window(ends[edge], shape.n_actions, max(depth, 1)) for edge in edges]
-    tested = depth > 0 and separation is not None
-    samples, comparison = samples_of(
-        windows, shape.dimension, symbols=shape.symbols, products=tested
-    )
     counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
-    labels = np.arange(len(edges))
+    labels, merges, comparison = np.arange(len(edges)), Merges.none(len(edges)), None
     if depth:
-        labels = _sort(comparison.brief(samples), comparison, order)
-    merges = Merges.none(len(edges))
-    if tested and separation is not None:
-        ways = ways_through(shape.n_actions, depth)[1]
-        while True:
-            merges = settle_merges(samples, labels, order, comparison, ways, separation)
-            if not merges.differs.any():
-                break
-            # What sorting did not see: those that differ from their state are another one.
-            labels = np.unique(labels + (labels.max() + 1) * merges.differs, return_inverse=True)[1]
+        windows = [_window(ends[edge], shape.n_actions, depth) for edge in edges]
+        labels, merges, comparison = _sorted(windows, shape, depth, order, separation)
     layer.sorting = Sorting(edges, counts, labels, merges, comparison)
     n_states = int(labels.max(initial=-1)) + 1
     members = [list[Node]() for _ in range(n_states)]
@@ -208,6 +195,29 @@ def _follow(
         members[label] += ends[edges[i]]
         prefixes[label] = prefixes[label] or (*layer.prefixes[state], action)
     return members, prefixes
+
+
+def _sorted(
+    windows: list[list[Cloud | None]],
+    shape: Shape,
+    depth: int,
+    order: list[int],
+    separation: Separation | None,
+) -> tuple[IntArray, Merges, Comparison]:
+    """The states of the windows, how sure their merges are, and what they were told apart by."""
+    samples, comparison = samples_of(
+        windows, shape.dimension, symbols=shape.symbols, products=separation is not None
+    )
+    labels = _sort(comparison.brief(samples), comparison, order)
+    if separation is None:
+        return labels, Merges.none(len(windows)), comparison
+    ways = ways_through(shape.n_actions, depth)[1]
+    while True:
+        merges = settle_merges(samples, labels, order, comparison, ways, separation)
+        if not merges.differs.any():
+            return labels, merges, comparison
+        # What sorting did not see: those that differ from their state are another one.
+        labels = np.unique(labels + (labels.max() + 1) * merges.differs, return_inverse=True)[1]
 
 
 def _window(nodes: list[Node], n_actions: int, depth: int) -> list[Cloud | None]:

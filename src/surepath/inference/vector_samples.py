@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +18,9 @@ ROUNDING = 1e-12
 
 CANCELLED = 16 * float(np.finfo(np.float64).eps)
 """What rounding may leave of sums of squares that cancel, relative to the sums."""
+
+AT_ONCE = 2**18
+"""Numbers in the products of the places that are turned at once (2 MB)."""
 
 LARGEST_PRODUCTS = 2**26
 """Numbers in the products of all samples of a level (512 MB); beyond, noise is compared along the
@@ -37,34 +41,66 @@ def vector_samples(
         read = [i for i, cloud in enumerate(clouds) if cloud is not None]
         present = [cloud for cloud in clouds if cloud is not None]
         if present:
-            whole = np.sum([cloud.total for cloud in present], axis=0)
-            centre = whole / sum(cloud.count for cloud in present)
             axes, shares[position] = _whitening(present)
-            rows = _sharing([_whitened(each, centre, axes) for each in present], dimension)
-            samples[read, position] = rows[:, : samples.shape[-1]]
+            rows = _whitened(present, axes, products=products)
+            samples[read, position] = _sharing(rows, dimension)
     return samples, Vectors(shares)
 
 
-def _whitened(cloud: Cloud, centre: FloatArray, axes: FloatArray) -> FloatArray:
-    total = (cloud.total - cloud.count * centre) @ axes
-    if cloud.squares.ndim == 1:
-        raw = cloud.squares
-        squares = raw - 2 * cloud.total * centre + cloud.count * centre**2
-        spread, together, products = squares @ axes**2, 1.0, np.zeros(0)
-    else:
-        raw = np.diag(cloud.squares)
-        cross = np.outer(cloud.total, centre)
-        squares = cloud.squares - cross - cross.T + cloud.count * np.outer(centre, centre)
-        products = axes.T @ squares @ axes
-        spread, together = np.diag(products), _moving_together(products, total, cloud.count)
-    # Sums of squares cancel along axes of little noise. No less is left there than rounding leaves.
-    rounding = CANCELLED * (np.sqrt(np.maximum(raw, 0.0)) @ np.abs(axes)) ** 2
-    return np.concatenate([[cloud.count], total, spread + rounding, [together], products.ravel()])
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """Readings of several places as arrays."""
+
+    count: FloatArray  # [N, 1]
+    total: FloatArray  # [N, D]
+    squares: FloatArray  # [N, D, D], or its diagonals [N, D]
+
+    @classmethod
+    def parts(cls, clouds: Sequence[Cloud]) -> Iterator[_Stack]:
+        """As many places at once as take little memory."""
+        several = max(1, AT_ONCE // clouds[0].squares.size)
+        for start in range(0, len(clouds), several):
+            part = clouds[start : start + several]
+            count = np.array([[cloud.count] for cloud in part], dtype=float)
+            total, squares = (
+                np.array([getattr(cloud, name) for cloud in part]) for name in ("total", "squares")
+            )
+            yield cls(count, total, squares)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """[N, D], sums of the squares of each feature."""
+        whole = self.squares.ndim == 3
+        return np.diagonal(self.squares, axis1=1, axis2=2) if whole else self.squares
 
 
-def _sharing(rows: list[FloatArray], dimension: int) -> FloatArray:
+def _whitened(clouds: Sequence[Cloud], axes: FloatArray, *, products: bool) -> FloatArray:
+    """Places as rows [N, 2 + 2 D], and with all products of features where these are asked for."""
+    whole = np.sum([cloud.total for cloud in clouds], axis=0)
+    centre = whole / sum(cloud.count for cloud in clouds)
+    rows = list[FloatArray]()
+    for part in _Stack.parts(clouds):
+        total = (part.total - part.count * centre) @ axes
+        if part.squares.ndim == 2:
+            squares = part.squares - 2 * part.total * centre + part.count * centre**2
+            spread, together, crossed = squares @ axes**2, np.ones_like(part.count), total[:, :0]
+        else:
+            cross = part.total[:, :, None] * centre
+            around = part.count[:, :, None] * np.outer(centre, centre)
+            squares = part.squares - cross - cross.transpose(0, 2, 1) + around
+            turned = axes.T @ (squares @ axes)
+            spread = np.diagonal(turned, axis1=1, axis2=2)
+            together = _moving_together(turned, total, part.count)
+            crossed = turned.reshape(len(total), -1) if products else total[:, :0]
+        # Sums of squares cancel along axes of little noise: no less is left than rounding leaves.
+        lengths = np.sqrt(np.maximum(part.diagonal, 0.0)) @ np.abs(axes)
+        spread = spread + CANCELLED * lengths**2
+        rows.append(np.concatenate([part.count, total, spread, together, crossed], axis=1))
+    return np.concatenate(rows)
+
+
+def _sharing(samples: FloatArray, dimension: int) -> FloatArray:
     """Rows of places, how much moves together drawn to what it is at all of them, and summed."""
-    samples = np.array(rows)
     count, freedom = samples[:, 0], np.maximum(samples[:, 0] - 1, 0)
     together = samples[:, 1 + 2 * dimension]
     everywhere = (1 + freedom @ together) / (1 + freedom.sum())
@@ -73,20 +109,19 @@ def _sharing(rows: list[FloatArray], dimension: int) -> FloatArray:
     return samples
 
 
-def _moving_together(products: FloatArray, total: FloatArray, count: int) -> float:
-    """tr(R^2) / tr(R) of the correlations R of a place's readings, as far as these show it."""
-    freedom = count - 1
-    if freedom < 1:
-        return 1.0
-    scatter = products - np.outer(total, total) / count
-    own = np.maximum(np.diag(scatter), 0.0)
-    noise = np.sqrt(likely_noise(own, np.array(float(freedom))))
-    size = float((own / noise**2).sum()) / freedom
-    if not size > 0:
-        return 1.0
+def _moving_together(products: FloatArray, total: FloatArray, count: FloatArray) -> FloatArray:
+    """tr(R^2) / tr(R) of the correlations R of each place's readings, as far as these show it."""
+    freedom = np.maximum(count - 1, 1.0)
+    scatter = products - total[:, :, None] * (total / count)[:, None, :]
+    own = np.maximum(np.diagonal(scatter, axis1=1, axis2=2), 0.0)
+    noise = np.sqrt(likely_noise(own, freedom))
+    size = (own / noise**2).sum(axis=1, keepdims=True) / freedom
     # What few readings add to the square by chance is taken off.
-    squared = float(np.square(scatter / freedom / np.outer(noise, noise)).sum())
-    return float(np.clip(squared / size - size / freedom, 1.0, len(own)))
+    correlated = scatter / noise[:, :, None] / noise[:, None, :]
+    squared = np.square(correlated).sum(axis=(1, 2))[:, None] / freedom**2
+    seen = (count > 1) & (size > 0)
+    found = squared / np.where(seen, size, 1.0) - size / freedom
+    return np.where(seen, np.clip(found, 1.0, own.shape[1]), 1.0)
 
 
 def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, FloatArray]:
@@ -97,24 +132,24 @@ def _whitening(clouds: Sequence[Cloud]) -> tuple[FloatArray, FloatArray]:
     dimension = len(clouds[0].total)
     freedom = max(sum(cloud.count - 1 for cloud in clouds), 1)
     scatter = np.zeros((dimension, dimension))
-    variances = np.zeros(dimension)
-    for cloud in clouds:
-        mean = cloud.value
-        if cloud.squares.ndim == 1:
-            variances += cloud.squares - cloud.count * mean**2
+    for part in _Stack.parts(clouds):
+        mean = part.total / part.count
+        if part.squares.ndim == 2:
+            scatter += np.diag((part.squares - part.count * mean**2).sum(axis=0))
         else:
-            scatter += cloud.squares - cloud.count * np.outer(mean, mean)
-    scatter += np.diag(variances)
+            around = (part.count * mean)[:, :, None] * mean[:, None, :]
+            scatter += (part.squares - around).sum(axis=0)
     # While there are few readings the off-diagonal part is mostly noise itself: shrink it, as if
     # further readings had shown the diagonal alone. As many as there are dimensions, and fewer the
     # more was read: directions that are quiet because features move together must be seen in time.
-    squares = np.mean([cloud.value**2 for cloud in clouds], axis=0)
+    means = np.array([cloud.value for cloud in clouds])
+    squares = np.mean(means**2, axis=0)
     diagonal = np.diag(scatter) / freedom
     diagonal = np.where(diagonal > ROUNDING * squares, diagonal, 0.0)
     further = dimension * min(1.0, dimension / freedom)
     noise = (scatter + further * np.diag(diagonal)) / (freedom + further)
     # Features without noise tell apart whatever differs in them at all.
-    apart = np.var([cloud.value for cloud in clouds], axis=0)
+    apart = np.var(means, axis=0)
     apart = np.where(apart > ROUNDING**2 * squares, apart, 0.0)
     units = np.sqrt(np.maximum(diagonal, NOISELESS * apart))
     units[units == 0] = 1.0

@@ -73,6 +73,9 @@ def _record(record: Sequence[Entry], shape: Shape, what: str) -> None:
             f"{what}: tables of prefixes and actions have at most {limits.CELLS} cells",
             f"{rows} prefixes and levels, {shape.n_actions} actions",
         )
+    size = [shape.dimension]
+    shapes = [entry["observations"][2]["shape"] for entry in record if entry["observations"]]
+    kept = 2 * size if 2 * size in shapes else size  # all products of features, or none
     for place, entry in enumerate(record):
         where = f"{what}: record[{place}]"
         prefix = entry["prefix"]
@@ -80,8 +83,7 @@ def _record(record: Sequence[Entry], shape: Shape, what: str) -> None:
             raise _misfit(f"{where}.prefix is a sequence of the system's actions", prefix)
         if entry["observations"] is not None:
             _, total, squares = entry["observations"]
-            size = [shape.dimension]
-            if total["shape"] != size or squares["shape"] not in (size, 2 * size):
+            if total["shape"] != size or squares["shape"] != kept:
                 raise _misfit(
                     f"{where}.observations are features of {shape.dimension} numbers",
                     f"arrays of {total['shape']} and {squares['shape']}",
