@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import cloudpickle
 
 import flaky
 import surepath
-from flaky import Content, Faulty, Walk, content, kills_its_worker
+from flaky import Content, Faulty, Walk, content, kills_its_run, kills_its_worker
 from surepath.results.verify import verify
 from surepath.run import executors, runner
 
@@ -27,6 +28,10 @@ def row(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 Undisturbed = tuple[surepath.Result, Path]
+
+PROVED: dict[str, Any] = {"guarantee": "proved", "separation": 0.5}
+"""How a walk is proved; its places are 0.6 apart. The first attempt fails, so that there are two
+attempts whose blocks can be cut short."""
 
 
 def check_same(result: surepath.Result, path: Path, undisturbed: Undisturbed) -> None:
@@ -57,6 +62,18 @@ def context() -> Any:
 def learn_and_die(path: Path) -> None:
     executors.SLICE = runner.FLUSH_SECONDS = 0.0
     surepath.learn(Faulty(fault=kills_its_worker, share=120), journal=path)
+
+
+def learn_until_killed(
+    path: Path, folder: Path, named: frozenset[int], workers: int | None
+) -> None:
+    """A proved run that is killed by the episodes with these seeds, once by each of them.
+
+    What was run before is recorded by then, so that a block is cut short at that episode.
+    """
+    executors.SLICE = runner.FLUSH_SECONDS = 0.0
+    system = Faulty(fault=kills_its_run, named=named, folder=folder, run=os.getpid())
+    surepath.learn(system, journal=path, workers=workers, **PROVED)
 
 
 def in_a_process(target: Callable[..., None], *given: Any) -> Any:

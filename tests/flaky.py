@@ -66,16 +66,19 @@ class Walk:
 
 @dataclass
 class Faulty(Walk):
-    """A walk that does something else in some episodes, chosen by their noise."""
+    """A walk that does something else in some episodes, chosen by their noise or named by it."""
 
     fault: Callable[[Faulty, Actions, Play], Play] | None = None
     share: int = 20  # one episode in so many
+    named: frozenset[int] | None = None  # the seeds of these episodes instead
     folder: Path | None = None  # where it remembers, across processes, what has failed once
     hung: Path | None = None  # where it leaves a file for every episode that hangs
+    run: int = 0  # the process that has the journal
 
     def play(self, actions: Actions, seed: int) -> Play:
         played = super().play(actions, seed)
-        chosen = seed % self.share == 0 and (self.folder is None or self._first(actions, seed))
+        chosen = seed % self.share == 0 if self.named is None else seed in self.named
+        chosen = chosen and (self.folder is None or self._first(actions, seed))
         return self.fault(self, actions, played) if self.fault and chosen else played
 
     def _first(self, actions: Actions, seed: int) -> bool:
@@ -101,6 +104,11 @@ def hangs(system: Faulty, actions: Actions, played: Play) -> Play:
 
 def kills_its_worker(system: Faulty, actions: Actions, played: Play) -> Play:
     os.kill(os.getpid(), signal.SIGKILL)
+    return played
+
+
+def kills_its_run(system: Faulty, actions: Actions, played: Play) -> Play:
+    os.kill(system.run, signal.SIGKILL)
     return played
 
 
@@ -149,7 +157,10 @@ Content = dict[tuple[int, int, int], tuple[object, ...]]
 
 
 def content(path: Path) -> Content:
-    """What a journal holds by batch, request and number of the episode; none of them twice."""
+    """What a journal holds by batch, request and number of the episode; none of them twice.
+
+    Of each, first what its row says to be.
+    """
     with Journal(path) as journal:
         rows = list(journal.rows())
     held: Content = {}
@@ -157,12 +168,13 @@ def content(path: Path) -> Content:
         readings = row.readings
         if isinstance(readings, Summary):
             assert (row.batch, row.request, 0) not in held
-            held[row.batch, row.request, 0] = (readings.actions, repr(readings))
+            held[row.batch, row.request, 0] = (row.says, readings.actions, repr(readings))
             continue
         for number in range(readings.count):
             place = (row.batch, row.request, row.first + number)
             assert place not in held
             held[place] = (
+                row.says,
                 readings.actions,
                 readings.observations[number].tobytes(),
                 readings.rewards[number].tobytes(),

@@ -264,7 +264,7 @@ def test_killed_runs_end_as_if_they_never_had_been(
     kills = Kills()
     for run in count():
         path = tmp_path / f"{run}.db"
-        killed_and_resumed(path, random.Random(run), kills)
+        killed_and_resumed(path, random.Random(run), kills, alone[0])
         check_as_if_never_killed(path, *alone)
         if run >= 5 and kills.number >= 6:  # on a fast machine some runs end before they are killed
             break
