@@ -15,6 +15,8 @@ from surepath.inference.attempt import Attempt
 from surepath.inference.fresh_block import planned, windows_by_edge
 from surepath.inference.path_evidence import least_against
 from surepath.inference.proposal import Proposal, Rules, Sums
+from surepath.inference.tuning import TUNING
+from surepath.learners import allocation
 from surepath.learners.allocation import Allocation
 
 KINDS: dict[str, Rules] = {
@@ -78,12 +80,12 @@ def test_a_plan_that_leads_is_expected_to_be_proved_by_what_is_forecast() -> Non
     proposal.known.total[:] = [40.0, 20.0, 10.0]
     proposal.known.squares[:] = proposal.known.total
     attempt = Attempt(proposal)
-    allocation = Allocation(attempt, np.zeros(3))
-    requests = allocation.requests(0)
+    planning = Allocation(attempt, np.zeros(3))
+    requests = planning.requests(0)
     asked = sum(n for _, n in requests)
-    assert 0 < asked <= allocation.forecast
+    assert 0 < asked <= planning.forecast
     whole = dict(requests)
-    factor = allocation.forecast / asked
+    factor = planning.forecast / asked
     count = np.array([math.ceil(factor * whole[(action,)]) for action in range(3)], dtype=float)
     bets = np.linspace(1, 40, 200)
     assert attempt.paths.expected(count, count, bets).max() >= 0.9 * proposal.rules.level
@@ -96,9 +98,9 @@ def test_a_smaller_lead_takes_more() -> None:
         proposal.known.count[:] = 100.0
         proposal.known.total[:] = [80.0, 100 * mean]
         proposal.known.squares[:] = proposal.known.total
-        allocation = Allocation(Attempt(proposal), np.zeros(2))
-        allocation.requests(0)
-        asked.append(allocation.forecast)
+        planning = Allocation(Attempt(proposal), np.zeros(2))
+        planning.requests(0)
+        asked.append(planning.forecast)
     assert asked[0] < asked[1] < asked[2]
 
 
@@ -118,7 +120,8 @@ def test_when_all_plans_are_ruled_out_only_merges_are_read() -> None:
     assert Allocation(attempt, np.full(6, 0.2)).requests(0) == []
 
 
-def test_exact_readings_are_asked_for_once() -> None:
+def test_exact_readings_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocation, "TUNING", replace(TUNING, least_block=1))
     attempt = Attempt(meeting(separated(separation=math.inf)))
     attempt.paths.theirs[1] = attempt.paths.theirs[3] = np.inf
     requests = Allocation(attempt, np.zeros(4)).requests(0)
@@ -139,3 +142,17 @@ def test_every_continuation_of_a_merge_is_read() -> None:
                 assert windows[edge, way].count >= 1
                 merged += 1
     assert merged > 10
+
+
+def test_a_block_is_wide_enough_for_many_workers() -> None:
+    """However little is missing, as long as something is."""
+    for said in KINDS.values():
+        for proposal, rng in led(said, many=3, key=15):
+            attempt, noise = Attempt(proposal), np.full(proposal.first[-1], 0.2)
+            for _ in range(4):
+                requests = Allocation(attempt, noise).requests(0)
+                asked = sum(count for _, count in requests)
+                assert asked == 0 if attempt.proved else asked >= TUNING.least_block
+                if asked:
+                    attempt.begin(requests)
+                    attempt.tell(answered(proposal, requests, rng)[0])

@@ -242,6 +242,11 @@ class Tuning:
         "Of the fresh readings that are expected to suffice, the share that is read before the "
         "bets are adjusted and what is ruled out by then is left alone.",
     )
+    least_block: int = _cost(
+        16,
+        "Episodes of a block at least, so that so many workers have something to do. It does not "
+        "follow how many there are: whoever runs the episodes, they are the same.",
+    )
     attempt_patience: float = _cost(
         12.0,
         "An attempt is given up when it has taken so many times what it was expected to.",

@@ -48,11 +48,18 @@ class Allocation:
         self.forecast = 0  # episodes that are expected to suffice, this block's included
 
     def requests(self, whole: int) -> Counted:
-        """The next block: a part of what is expected to rule out every path.
+        """The next block, with `TUNING.least_block` episodes at least; empty if nothing is missing.
 
         whole: episodes that the first block of the attempt was expected to lead to; a block is a
         share of that.
         """
+        wanted = self._next(whole)
+        asked = sum(count for _, count in wanted)
+        wider = max(1.0, TUNING.least_block / asked) if asked else 0.0
+        return [(actions, math.ceil(wider * count)) for actions, count in wanted]
+
+    def _next(self, whole: int) -> Counted:
+        """A part of what is expected to rule out every path."""
         windows = self._windows()
         base = self._for_merges(windows)
         if math.isinf(self.paths.least):  # all other plans are ruled out
