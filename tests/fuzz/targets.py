@@ -6,7 +6,9 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +16,19 @@ import surepath
 from flaky import Walk
 from fuzz.mutation import change_cells, changed_bytes, changed_data, text_of
 from places import ASSETS
+from proofs import sealed
 from surepath.asktell import AskTell
 from surepath.cli.serve import serve
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
 from surepath.journal.export import export
+from surepath.results.check_proof import check
 
 Case = Callable[[], tuple[int, int]]
 """Mutated input, ready to be passed to what reads it; returns how much was read, and refused."""
+
+PROVED: dict[str, Any] = {"guarantee": "proved", "separation": 0.5}
+"""A short run that proves what it finds."""
 
 LINES = 25
 """That a run of `serve` reads."""
@@ -39,6 +46,7 @@ def results(folder: Path, rng: random.Random) -> Iterator[Case]:
     """Saved results, of this schema and of older ones."""
     surepath.learn(Walk(), budget=60).save(folder / "early.json")
     surepath.learn(Walk()).save(folder / "whole.json")
+    surepath.learn(Walk(), **PROVED).save(folder / "proved.json")
     surepath.learn(surepath.make("lock", horizon=2, actions=2), schedule="tight").save(
         folder / "fixed.json"
     )
@@ -71,6 +79,7 @@ def journals(folder: Path, rng: random.Random) -> Iterator[Case]:
     surepath.learn(small, budget=60, journal=sources / "counts.db")
     vectors = surepath.make("gaussian", horizon=2, states=2, seed=1)
     surepath.learn(vectors, budget=60, journal=sources / "moments.db")
+    surepath.learn(Walk(), **PROVED, budget=700, journal=sources / "proving.db")
     kept = [*sources.glob("*.db"), *ASSETS.glob("journal_*.db")]
     files = [path.read_bytes() for path in sorted(kept)]
     path = folder / "mutated.db"
@@ -90,6 +99,36 @@ def _look_at_journal(path: Path, folder: Path) -> None:
         journal.count()
         export(journal, folder / "table.csv")
     surepath.verify(path)
+
+
+def proofs(folder: Path, rng: random.Random) -> Iterator[Case]:
+    """Lines of a proof, changed and chained again, and other bytes."""
+    saved = folder / "proved.json"
+    surepath.learn(Walk(), **PROVED).save(saved)
+    data = json.loads(saved.read_bytes())
+    entries = [json.loads(line) for line in data["proof"]]
+    for entry in entries:
+        del entry["chain"]
+    path = folder / "mutated"
+    while True:
+        if rng.randrange(5):
+            entry = rng.randrange(len(entries))
+            changed = [*entries]
+            changed[entry] = changed_data(entries[entry], rng)
+            proof = list(sealed(changed))
+        else:
+            text = changed_bytes("".join(data["proof"]).encode(), rng)
+            proof = text.decode(errors="surrogateescape").splitlines(keepends=True)
+        path.write_text(json.dumps({**data, "proof": proof}))
+        yield partial(_read, partial(_look_at_proof, path, proof))
+
+
+def _look_at_proof(path: Path, proof: list[str]) -> None:
+    """By the checker, and by whoever takes what it accepts for true."""
+    found = surepath.verify(path)
+    if not check(proof).valid:
+        assert not found.agrees
+        raise InputError("the proof is not valid", got="", remedy="")
 
 
 def lines(folder: Path, rng: random.Random) -> Iterator[Case]:
@@ -141,5 +180,6 @@ class _Lines(io.StringIO):
 TARGETS: dict[str, Callable[[Path, random.Random], Iterator[Case]]] = {
     "results": results,
     "journals": journals,
+    "proofs": proofs,
     "lines": lines,
 }
