@@ -9,6 +9,7 @@ from surepath.inference.fresh_block import (
     Block,
     Counted,
     Told,
+    episodes_of,
     planned,
     rewards_by_edge,
     windows_by_edge,
@@ -71,7 +72,8 @@ class Attempt:
 
     @property
     def episodes(self) -> int:
-        return sum(count for block in self.blocks for _, count in block.requests)
+        """Those that were read: what the last block asks for may still be missing."""
+        return sum(episodes_of(block.requests) for block in self.blocks if block.told)
 
     @property
     def hopeless(self) -> str:
