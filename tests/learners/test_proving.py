@@ -307,9 +307,9 @@ def test_what_it_will_take_is_said_before_the_first_block_is_read() -> None:
         planned.requests(learner.forecast if read else 0)
         assert learner.forecast == planned.forecast or read
         assert learner.expected == read + likely(planned.forecast)
-        said = f"{read} of about {learner.expected} fresh episodes"
-        assert learner.status()["proof"].endswith(f"; {said}")
-        assert len(learner.status()["proof"]) < 120
+        said = f": {read} of about {learner.expected} episodes, evidence"
+        assert said in learner.status()["proof"]
+        assert len(learner.status()["proof"]) < 100
         assert f"about {learner.expected} fresh episodes are expected" in learner.progress()
         assert learner.progress().endswith(f"has taken {read}")  # not what is only asked for
         read += sum(request.count for request in learner.ask())

@@ -155,8 +155,8 @@ class Proving(Asking):
             paths, merges = self.attempt.evidence
             level = self.attempt.proposal.rules.level
             cells["proof"] = (
-                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: evidence "
-                f"{paths:.2g} for the plan, {merges:.2g} for merges, of {level:.2g}; "
-                f"{self.attempt.episodes} of about {self.expected} fresh episodes"
+                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: "
+                f"{self.attempt.episodes} of about {self.expected} episodes, "
+                f"evidence {paths:.2g} (plan), {merges:.2g} (merges) of {level:.2g}"
             )
         return cells
