@@ -12,8 +12,8 @@ from scipy.spatial.distance import pdist
 from surepath.bench.families import dosing, drift, payments, real_readings
 from surepath.bench.families.case import Family
 from surepath.bench.families.judging import FAMILIES, Trial
-from surepath.bench.families.truth import separation
 from surepath.builtin_problems.finite import FiniteProblem
+from surepath.builtin_problems.truth import separation
 from surepath.system import Episodes
 
 SEEDS = range(4)

@@ -7,9 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from surepath.bench.families import truth
 from surepath.bench.families.machines import Lottery, Prize, UnequalNoise, drawn, log_drawn
 from surepath.bench.families.symbol_laws import apart, shifted, some_law
+from surepath.builtin_problems import truth
 from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.tabular import Tabular
 from surepath.system import Actions

@@ -29,6 +29,7 @@ from proposals import (
 from surepath.inference.attempt import Attempt
 from surepath.inference.fresh_block import Counted, Told, planned, rewards_by_edge
 from surepath.inference.proposal import Proposal, Rules
+from surepath.inference.tuning import TUNING
 from surepath.system import Counts, Episodes, Moments, RewardMoments, Summary
 
 KINDS: dict[str, Rules] = {
@@ -227,10 +228,10 @@ def test_a_loss_below_the_gap_is_none() -> None:
 def test_why_an_attempt_is_given_up() -> None:
     attempt = Attempt(duel(rules()))
     assert attempt.hopeless == ""
-    attempt.paths.theirs[1] = -attempt.proposal.rules.level - 0.1
+    attempt.paths.theirs[1] = -TUNING.refuted * attempt.proposal.rules.level - 0.1
     assert attempt.hopeless == "another plan seemed better"
     other = Attempt(duel(rules(tolerance=0.1)))
-    other.paths.theirs[1] = -other.proposal.rules.level - 0.1
+    other.paths.theirs[1] = -TUNING.refuted * other.proposal.rules.level - 0.1
     other.paths.bets = 2.0
     assert other.hopeless == ""
     merged = Attempt(meeting(separated()))

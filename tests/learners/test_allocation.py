@@ -12,12 +12,12 @@ import pytest
 
 from proposals import answered, duel, meeting, normed, random_proposal, rules, separated
 from surepath.inference.attempt import Attempt
-from surepath.inference.fresh_block import planned, windows_by_edge
+from surepath.inference.fresh_block import episodes_of, planned, windows_by_edge
 from surepath.inference.path_evidence import least_against
 from surepath.inference.proposal import Proposal, Rules, Sums
 from surepath.inference.tuning import TUNING
 from surepath.learners import allocation
-from surepath.learners.allocation import Allocation
+from surepath.learners.allocation import Allocation, likely
 
 KINDS: dict[str, Rules] = {
     "tree": rules(tolerance=0.1),
@@ -89,6 +89,36 @@ def test_a_plan_that_leads_is_expected_to_be_proved_by_what_is_forecast() -> Non
     count = np.array([math.ceil(factor * whole[(action,)]) for action in range(3)], dtype=float)
     bets = np.linspace(1, 40, 200)
     assert attempt.paths.expected(count, count, bets).max() >= 0.9 * proposal.rules.level
+
+
+def test_merges_take_their_part_of_what_is_forecast() -> None:
+    """Whatever the plan pays; the closer the states may be, the more of it."""
+    parts, wholes = list[int](), list[int]()
+    for separation in (0.8, 0.4, 0.2):
+        proposal = meeting(separated(separation=separation, tolerance=0.1))
+        proposal.known.count[:] = 50.0
+        proposal.known.total[:] = proposal.known.squares[:] = [40.0, 20.0, 40.0, 20.0]
+        attempt, noise = Attempt(proposal), np.full(4, 0.2)
+        planning = Allocation(attempt, noise)
+        asked = episodes_of(planning.requests(0))
+        assert asked <= planning.forecast
+        parts.append(planning.for_merges())
+        wholes.append(planning.forecast)
+        attempt.paths.theirs[[1, 3]] = np.inf  # with all other plans ruled out this is left
+        alone = episodes_of(Allocation(attempt, noise).requests(0))
+        assert alone == max(parts[-1], TUNING.least_block)
+    assert parts == sorted(parts)
+    assert all(0 < part < whole for part, whole in zip(parts, wholes, strict=True))
+
+
+def test_on_the_tree_nothing_is_forecast_for_merges() -> None:
+    planning = Allocation(Attempt(duel(rules(tolerance=0.3))), np.zeros(2))
+    planning.requests(0)
+    assert planning.for_merges() == 0 < planning.forecast
+
+
+def test_it_is_likely_to_take_more_than_suffices_by_expectation() -> None:
+    assert [likely(episodes) for episodes in (0, 10, 1000)] == [0, 15, 1500]
 
 
 def test_a_smaller_lead_takes_more() -> None:

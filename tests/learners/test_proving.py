@@ -22,6 +22,7 @@ from surepath.inference.attempt import Attempt
 from surepath.inference.fresh_block import Counted
 from surepath.inference.proposal import Proposal, Role, Rules, Sums
 from surepath.learners import proving
+from surepath.learners.allocation import Allocation, likely
 from surepath.learners.proving import MOST_ATTEMPTS, Proving
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
@@ -291,6 +292,28 @@ def test_how_far_it_is_can_be_read() -> None:
         drive_once(learner, problem)
     assert "needs" in learner.progress()
     assert "block 2" in learner.status()["proof"]
+
+
+def test_what_it_will_take_is_said_before_the_first_block_is_read() -> None:
+    """And after each block: what was read, and what the next one is planned to lead to."""
+    problem, read = small(1), 0
+    learner = learner_of(problem, 4, separation=0.3)
+    while learner.fresh is None:
+        drive_once(learner, problem)
+    for _ in range(2):
+        attempt = learner.attempt
+        assert attempt is not None
+        planned = Allocation(attempt, learner._noise)
+        planned.requests(learner.forecast if read else 0)
+        assert learner.forecast == planned.forecast or read
+        assert learner.expected == read + likely(planned.forecast)
+        said = f": {read} of about {learner.expected} episodes, evidence"
+        assert said in learner.status()["proof"]
+        assert len(learner.status()["proof"]) < 100
+        assert f"about {learner.expected} fresh episodes are expected" in learner.progress()
+        assert learner.progress().endswith(f"has taken {read}")  # not what is only asked for
+        read += sum(request.count for request in learner.ask())
+        drive_once(learner, problem)
 
 
 def drive_once(learner: Proving, problem: Any) -> None:

@@ -1,4 +1,4 @@
-"""The command bound: how much a run can cost at most and at least, before anything is run."""
+"""The command bound: how much a run costs at most, at least and by forecast, before it is run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ import typer
 
 from surepath.builtin_problems import make
 from surepath.cli import tables
-from surepath.cli.options import AsJson, Parameters, parameters_of
+from surepath.cli.options import (
+    AsJson,
+    Parameters,
+    SeparationOption,
+    Tolerance,
+    parameters_of,
+    separation_of,
+    tolerance_of,
+)
 from surepath.cli.output import console
 from surepath.errors import InputError
-from surepath.prepare.call import Call
+from surepath.prepare.call import PROVED, Call
 from surepath.prepare.fixed_run import FixedRun
+from surepath.prepare.forecast import forecast
 from surepath.prepare.task import plan_task
 from surepath.theory.floor import Floor
 from surepath.theory.schedule import SCHEDULES, Schedule
@@ -36,14 +45,29 @@ def bound_command(
     ] = None,
     unique: Annotated[bool, typer.Option(help="One optimal action in every state.")] = False,
     future: Annotated[int, typer.Option(help="Observations one embedding looks ahead.")] = 1,
+    proved: Annotated[
+        bool,
+        typer.Option(
+            "--proved",
+            help="Of a problem: the fresh episodes that learn --guarantee proved is expected to "
+            "take, with --separation, --norm or neither.",
+        ),
+    ] = False,
+    separation: SeparationOption = None,
+    tolerance: Tolerance = None,
     as_json: AsJson = False,
 ) -> None:
     """What the fixed schedules ask for at most; for small finite problems also the floor that no
-    learner can beat.
+    learner can beat. With --proved: what it is expected to take to prove the best plan.
     """
     quantities = Quantities(
-        horizon, actions, dimension, gap, norm, delta, latent_dimension, unique, future
-    )
+        horizon, actions, dimension, gap, norm, delta, latent_dimension, unique, future,
+        separation, tolerance,
+    )  # fmt: skip
+    if proved:
+        _show_proved(_proved_call(problem, parameters_of(param), quantities), as_json=as_json)
+        return
+    _refuse_without_proved(quantities)
     if problem is None:
         setting, floor = _setting_of_quantities(quantities), None
     else:
@@ -68,12 +92,12 @@ class Quantities:
     latent_dimension: int | None
     unique: bool
     future: int
+    separation: str | None  # of a proof only, like the next
+    tolerance: str | None
 
 
-def _setting_of_problem(
-    name: str, parameters: dict[str, Any], given: Quantities
-) -> tuple[Setting, Floor | None]:
-    """What a built-in problem knows of itself, and its floor where that can be computed."""
+def _refuse_known(name: str, given: Quantities) -> None:
+    """Refuse what a built-in problem knows of itself."""
     own = {
         "actions": given.actions is not None,
         "dimension": given.dimension is not None,
@@ -88,6 +112,13 @@ def _setting_of_problem(
             got=" ".join(f"--{option}" for option in ignored) + f" with {name!r}",
             remedy="Leave these out, or leave out the problem and give all quantities.",
         )
+
+
+def _setting_of_problem(
+    name: str, parameters: dict[str, Any], given: Quantities
+) -> tuple[Setting, Floor | None]:
+    """What a built-in problem knows of itself, and its floor where that can be computed."""
+    _refuse_known(name, given)
     system = make(name, **parameters)
     told = {"gap": given.gap, "norm": given.norm, "delta": given.delta}
     setting = FixedRun.of(
@@ -123,6 +154,51 @@ def _setting_of_quantities(given: Quantities) -> Setting:
     )
 
 
+def _refuse_without_proved(given: Quantities) -> None:
+    only = {"--separation": given.separation, "--tolerance": given.tolerance}
+    words = [f"{option} {word}" for option, word in only.items() if word is not None]
+    if words:
+        raise InputError(
+            "the fixed schedules have neither a separation nor a tolerance",
+            got=" ".join(words),
+            remedy="Add --proved, or leave these out.",
+        )
+
+
+def _proved_call(name: str | None, parameters: dict[str, Any], given: Quantities) -> Call:
+    """The call of `learn` whose proof is to be forecast."""
+    if name is None:
+        raise InputError(
+            "what a proof takes is forecast for a built-in problem",
+            got="--proved without a problem",
+            remedy="Name one, for example: surepath bound lock --proved --separation 0.4.",
+        )
+    _refuse_known(name, given)
+    return Call.of(
+        make(name, **parameters),
+        given.horizon,
+        guarantee=PROVED,
+        delta=given.delta,
+        gap=given.gap,
+        norm=given.norm,
+        separation=None if given.separation is None else separation_of(given.separation),
+        tolerance=None if given.tolerance is None else tolerance_of(given.tolerance),
+    )
+
+
+def _show_proved(call: Call, *, as_json: bool) -> None:
+    found = forecast(call)
+    whole = call.horizon == call.system.horizon
+    floor = tables.floor_of(call.system, call.delta) if whole else None
+    if as_json:
+        typer.echo(tables.forecast_json(found, call, floor))
+        return
+    console.print(tables.forecast_table(found))
+    for note in tables.forecast_notes(found, call):
+        console.print(note, highlight=False)
+    _show_floor(floor, call.delta)
+
+
 def _schedules(setting: Setting) -> tuple[dict[str, Schedule], dict[str, str]]:
     """The fixed schedules of the setting by name, and why the others do not apply."""
     schedules, refused = dict[str, Schedule](), dict[str, str]()
@@ -142,9 +218,13 @@ def _show(
     console.print(tables.bounds_table(setting, schedules))
     for name, reason in refused.items():
         console.print(f"{name} does not apply: {reason}.", highlight=False)
+    _show_floor(floor, setting.delta)
+
+
+def _show_floor(floor: Floor | None, delta: float) -> None:
     if floor is not None:
         console.print(
-            f"No learner that is right with probability {1 - setting.delta:g} needs fewer than "
+            f"No learner that is right with probability {1 - delta:g} needs fewer than "
             f"{floor.episodes:.4g} episodes on average (information-theoretic floor).",
             highlight=False,
         )

@@ -13,6 +13,9 @@ from rich.table import Table
 from surepath.builtin_problems.base import Problem
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import visible
+from surepath.inference.proposal import Route
+from surepath.prepare.call import Call
+from surepath.prepare.forecast import Forecast
 from surepath.results.result import Result
 from surepath.results.usage import shorten
 from surepath.system import System
@@ -114,6 +117,60 @@ def bounds_json(
             for name, schedule in schedules.items()
         },
         "refused": dict(refused),
+        "floor_episodes": None if floor is None else floor.episodes,
+    }
+    return json.dumps(payload)
+
+
+def forecast_table(found: Forecast) -> Table:
+    """What it is expected to take to prove the best plan, and of what machine."""
+    rules = found.proposal.rules
+    table = Table("expected of the proof", rules.route)
+    table.add_row("states to read, by level", " ".join(map(str, found.proposal.states)))
+    if rules.route is not Route.TREE:
+        table.add_row("ends of edges to merge", str(len(found.proposal.merges)))
+        table.add_row("observations to tell states apart", str(rules.future))
+    table.add_row("tolerance", f"{rules.tolerance:.4g}")
+    table.add_row("fresh episodes for merges", str(found.merges))
+    table.add_row("and for all other plans", str(found.paths))
+    table.add_row("fresh episodes in all", str(found.episodes))
+    return table
+
+
+def forecast_notes(found: Forecast, call: Call) -> list[str]:
+    """What has to be known beside the table."""
+    notes = [
+        "The calibrated run that proposes the plan comes before these episodes; an attempt that "
+        "fails costs another one."
+    ]
+    said = call.separation
+    if found.apart is not None and isinstance(said, float) and found.apart < said:
+        notes.append(
+            f"Two hidden states look only {found.apart:.3g} apart: a proof with a separation of "
+            f"{said:g} would rest on what is not true here."
+        )
+    return notes
+
+
+def forecast_json(found: Forecast, call: Call, floor: Floor | None) -> str:
+    proposal, rules = found.proposal, found.proposal.rules
+    payload: dict[str, Any] = {
+        "proved": {
+            "route": rules.route,
+            "delta": rules.delta,
+            "separation": call.separation,
+            "norm": rules.norm,
+            "tolerance": rules.tolerance,
+            "gap": rules.gap,
+            "future": rules.future,
+            "plan": proposal.plan,
+            "states": proposal.states,
+            "merges": len(proposal.merges),
+            "apart": found.apart,
+            "episodes": found.episodes,
+            "for_merges": found.merges,
+            "for_paths": found.paths,
+        },
         "floor_episodes": None if floor is None else floor.episodes,
     }
     return json.dumps(payload)

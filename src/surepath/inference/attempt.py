@@ -9,6 +9,7 @@ from surepath.inference.fresh_block import (
     Block,
     Counted,
     Told,
+    episodes_of,
     planned,
     rewards_by_edge,
     windows_by_edge,
@@ -16,6 +17,7 @@ from surepath.inference.fresh_block import (
 from surepath.inference.merge_evidence import MergeEvidence
 from surepath.inference.path_evidence import PathEvidence
 from surepath.inference.proposal import Proposal
+from surepath.inference.tuning import TUNING
 
 
 @dataclass
@@ -71,13 +73,14 @@ class Attempt:
 
     @property
     def episodes(self) -> int:
-        return sum(count for block in self.blocks for _, count in block.requests)
+        """Those that were read: what the last block asks for may still be missing."""
+        return sum(episodes_of(block.requests) for block in self.blocks if block.told)
 
     @property
     def hopeless(self) -> str:
         """Why to give it up; empty as long as it may go on."""
         rules, level = self.proposal.rules, self.proposal.rules.level
-        if self.paths.least + rules.tolerance * self.paths.bets < -level:
+        if self.paths.least + rules.tolerance * self.paths.bets < -TUNING.refuted * level:
             return "another plan seemed better"
         refuted = any(
             not test.best >= level and self.merges.last(edge, test) < -level

@@ -51,6 +51,10 @@ class Block:
     raw: list[Readings] = field(default_factory=list[Readings])  # where somebody wants them
 
 
+def episodes_of(requests: Counted) -> int:
+    return sum(count for _, count in requests)
+
+
 def planned(proposal: Proposal, requests: Counted) -> tuple[FloatArray, FloatArray]:
     """[E], how often a block of these requests reads each edge, and the weight of that."""
     count, weight = np.zeros((2, proposal.first[-1]))

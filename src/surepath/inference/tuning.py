@@ -247,6 +247,12 @@ class Tuning:
         "Episodes of a block at least, so that so many workers have something to do. It does not "
         "follow how many there are: whoever runs the episodes, they are the same.",
     )
+    refuted: float = _cost(
+        2.0,
+        "An attempt is given up when the evidence for some other plan is so many times what the "
+        "plan itself would need. The worst of many plans is often unlucky: at 1, all 62 attempts "
+        "that were given up in 120 runs had proposed the best plan, at 2 there were 12.",
+    )
     attempt_patience: float = _cost(
         12.0,
         "An attempt is given up when it has taken so many times what it was expected to.",

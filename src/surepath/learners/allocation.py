@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from surepath.inference.attempt import Attempt
-from surepath.inference.fresh_block import Counted, planned
+from surepath.inference.fresh_block import Counted, episodes_of, planned
 from surepath.inference.merge_evidence import Compared
 from surepath.inference.path_evidence import hardest, least_against
 from surepath.inference.proposal import Proposal
@@ -36,6 +36,16 @@ than so many times what was read before is not worth planning for."""
 SPARE = 1.1
 """Merges are read so much more often than they need by expectation."""
 
+UNLUCKY = 1.5
+"""Attempts take so many times the episodes that suffice by expectation, as measured: readings
+scatter, the last of many tests to pass is an unlucky one, and the plan that was proposed seemed
+better than it is. It only says what to expect, and decides nothing."""
+
+
+def likely(episodes: int) -> int:
+    """How many episodes it takes where so many suffice by expectation."""
+    return round(UNLUCKY * episodes)
+
 
 class Allocation:
     """The requests of one block."""
@@ -45,7 +55,7 @@ class Allocation:
         self.proposal = attempt.proposal
         self.paths, self.merges = attempt.paths, attempt.merges
         self._noise = noise
-        self.forecast = 0  # episodes that are expected to suffice, this block's included
+        self.forecast = 0  # episodes that suffice by expectation, this block's included
 
     def requests(self, whole: int) -> Counted:
         """The next block, with `TUNING.least_block` episodes at least; empty if nothing is missing.
@@ -53,12 +63,13 @@ class Allocation:
         whole: episodes that the first block of the attempt was expected to lead to; a block is a
         share of that.
         """
-        wanted = self._next(whole)
-        asked = sum(count for _, count in wanted)
-        wider = max(1.0, TUNING.least_block / asked) if asked else 0.0
-        return [(actions, math.ceil(wider * count)) for actions, count in wanted]
+        wanted = self._block(whole)
+        wider = max(1.0, TUNING.least_block / episodes_of(wanted)) if wanted else 1.0
+        block = [(actions, math.ceil(wider * count)) for actions, count in wanted]
+        self.forecast = max(self.forecast, episodes_of(block))
+        return block
 
-    def _next(self, whole: int) -> Counted:
+    def _block(self, whole: int) -> Counted:
         """A part of what is expected to rule out every path."""
         windows = self._windows()
         base = self._for_merges(windows)
@@ -67,13 +78,19 @@ class Allocation:
         base = np.maximum(base, np.where(self.paths.closed, 0.0, 1.0))
         start = self._covered(base, windows)
         options = self._for_paths(start)
-        best = min(options, key=lambda option: sum(count for _, count in option))
-        self.forecast = sum(count for _, count in best)
+        best = min(options, key=episodes_of)
+        self.forecast = episodes_of(best)
         share = min(1.0, TUNING.block_share * max(1.0, whole / self.forecast))
         part = share * planned(self.proposal, best)[0]
         return self._covered(np.maximum(part, base), windows)
 
     # ------------------------------------------------------------ merges
+
+    def for_merges(self) -> int:
+        """The part of the forecast that it takes whatever the plan pays: episodes for merges."""
+        windows = self._windows()
+        alone = episodes_of(self._covered(self._for_merges(windows), windows))
+        return min(alone, self.forecast)
 
     def _windows(self) -> dict[tuple[int, Actions], int]:
         """How many windows of each edge and continuation are still wanted."""

@@ -16,7 +16,7 @@ from surepath.inference.judgement import Judgement
 from surepath.inference.proposal import Rules
 from surepath.inference.tuning import TUNING
 from surepath.learners.adaptive import Adaptive
-from surepath.learners.allocation import Allocation
+from surepath.learners.allocation import Allocation, likely
 from surepath.learners.base import Answer, Asking
 from surepath.learners.propose import propose
 from surepath.system import FloatArray, Request, steps_of
@@ -47,7 +47,8 @@ class Proving(Asking):
         self.usage = proposer.usage
         self.attempt: Attempt | None = None  # while it goes on, and when it has succeeded
         self.keeps_raw = False  # whether to keep all fresh readings as they came
-        self.forecast = 0  # episodes that the attempt is expected to take
+        self.forecast = 0  # episodes that sufficed by expectation when the attempt began
+        self.expected = 0  # episodes that it is now expected to take in all
         self.given_up: list[str] = []  # why, for each attempt that failed
         self._rules = rules
         self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
@@ -113,8 +114,9 @@ class Proving(Asking):
             return ()
         allocation = Allocation(attempt, self._noise)
         wanted = allocation.requests(self.forecast) or [(attempt.proposal.plan, 1)]
-        asked = sum(count for _, count in wanted)
-        self.forecast = self.forecast or max(allocation.forecast, asked)
+        enough = max(allocation.forecast, 1)
+        self.forecast = self.forecast or enough
+        self.expected = attempt.episodes + likely(enough)
         largest = self._largest_batch
         parts = [
             (actions, min(largest, count - start))
@@ -136,7 +138,7 @@ class Proving(Asking):
             f"the run stopped after {self.usage.episodes} episodes: attempt "
             f"{len(self.given_up) + 1} to prove the plan has evidence {paths} against the next "
             f"best plan and {merges} for what is merged, and needs {level:.3g}; about "
-            f"{self.forecast} fresh episodes are expected in all, and it has taken "
+            f"{self.expected} fresh episodes are expected in all, and it has taken "
             f"{self.attempt.episodes}"
         )
 
@@ -153,7 +155,8 @@ class Proving(Asking):
             paths, merges = self.attempt.evidence
             level = self.attempt.proposal.rules.level
             cells["proof"] = (
-                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: evidence "
-                f"{paths:.2g} for the plan, {merges:.2g} for merges, of {level:.2g}"
+                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: "
+                f"{self.attempt.episodes} of about {self.expected} episodes, "
+                f"evidence {paths:.2g} (plan), {merges:.2g} (merges) of {level:.2g}"
             )
         return cells

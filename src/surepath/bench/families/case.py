@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.families.truth import separation
 from surepath.builtin_problems.finite import FiniteProblem
+from surepath.builtin_problems.truth import separation
 from surepath.system import Actions, System
 
 SEPARATION = 0.3

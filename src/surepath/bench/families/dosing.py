@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from surepath.bench.families.case import Case, Family
-from surepath.bench.families.truth import variation_of
+from surepath.builtin_problems.truth import variation_of
 from surepath.system import Actions, Episodes, FloatArray
 
 ACID, BASE, HEAT, COOL, DOSE = range(5)

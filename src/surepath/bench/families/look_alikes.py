@@ -9,9 +9,9 @@ import numpy as np
 from surepath.bench.families.case import Case, Family, case_of
 from surepath.bench.families.machines import drawn, emissions, paid_last
 from surepath.bench.families.symbol_laws import apart, shifted
-from surepath.bench.families.truth import separation
 from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.tabular import Tabular
+from surepath.builtin_problems.truth import separation
 from surepath.system import FloatArray, IntArray
 
 # ---------------------------------------------------------------- close laws

@@ -6,8 +6,8 @@ import numpy as np
 
 from surepath.bench.families.case import Case, Family, case_of
 from surepath.bench.families.machines import UnequalNoise, Untold, drawn, paid_last
-from surepath.bench.families.truth import distance_of
 from surepath.builtin_problems.finite import Dynamics
+from surepath.builtin_problems.truth import distance_of
 from surepath.system import FloatArray
 
 LEAST = 1.0001 * distance_of(0.3)

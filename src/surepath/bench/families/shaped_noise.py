@@ -15,10 +15,10 @@ import numpy as np
 
 from surepath.bench.families.case import Case, Family
 from surepath.bench.families.machines import Untold, drawn
-from surepath.bench.families.truth import distance_of, variation_of
 from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.gaussian import GaussianReadings
 from surepath.builtin_problems.laws import Gaussian
+from surepath.builtin_problems.truth import distance_of, variation_of
 from surepath.system import FloatArray
 
 START, HAY, NEEDLE, FIRST, SECOND = range(5)

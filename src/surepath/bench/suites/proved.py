@@ -18,12 +18,12 @@ import numpy as np
 from surepath.api import learn
 from surepath.bench.families.case import Family
 from surepath.bench.families.judging import FAMILIES, Judged, Trial
-from surepath.bench.families.truth import separation
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import DELTA, Crew, Instance, Outcome, Part, outcome
 from surepath.bench.suites.calibration import DELTAS, IN_TIME, allowed
 from surepath.bench.suites.cost import OLDER, Recorded, recorded
 from surepath.builtin_problems.finite import FiniteProblem
+from surepath.builtin_problems.truth import separation
 from surepath.results.check_proof import check
 from surepath.results.result import Result
 
