@@ -34,8 +34,9 @@ Edge: TypeAlias = tuple[int, int]
 UNKNOWN = -1
 """In place of a state: where an edge leads that nobody has taken."""
 
-LARGEST_COMPARISON = 2**20
-"""Numbers in one call of `log_odds` (8 MB): comparing all samples with all states may take more."""
+LARGEST_COMPARISON = 2**15
+"""Numbers in one call of `log_odds` where all samples are compared with all states: as many as stay
+close to the processor (256 KB)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,33 +247,41 @@ def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> 
             pools = np.concatenate([pools, samples[i : i + 1]])
     # Once more, now that each state is known by all its samples.
     left = np.array(order, dtype=np.int64)
+    odds = _log_odds(pools, np.arange(len(pools)), labels[left], samples[left], comparison)
     while len(left):
-        odds = _log_odds(pools, labels[left], samples[left], comparison)
         own = odds[np.arange(len(left)), labels[left]]
         misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
         if not len(misplaced):
             break
         first = int(misplaced[0])
-        i = left[first]
-        pools[labels[i]] -= samples[i]
-        labels[i] = odds[first].argmax()
-        pools[labels[i]] += samples[i]
-        left = left[first + 1 :]
+        i, old, new = left[first], labels[left[first]], odds[first].argmax()
+        labels[i] = new
+        pools[old] -= samples[i]
+        pools[new] += samples[i]
+        left, odds, changed = left[first + 1 :], odds[first + 1 :], np.array([old, new])
+        odds[:, changed] = _log_odds(pools, changed, labels[left], samples[left], comparison)
     return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
 
 
 def _log_odds(
-    pools: FloatArray, labels: IntArray, samples: FloatArray, comparison: Comparison
+    pools: FloatArray,
+    states: IntArray,
+    labels: IntArray,
+    samples: FloatArray,
+    comparison: Comparison,
 ) -> FloatArray:
-    """Log-odds that each sample comes from each state, not from another law: [G, S].
+    """Log-odds that each sample comes from each of the states, not from another law: [G, S].
 
     A sample's own state is taken without that sample; 0 where nothing else is known of it.
     """
-    odds = np.empty((len(samples), len(pools)))
-    several = max(1, LARGEST_COMPARISON // pools.size)
+    odds = np.empty((len(samples), len(states)))
+    several = max(1, LARGEST_COMPARISON // pools[states].size)
     for start in range(0, len(samples), several):
         part = slice(start, start + several)
-        odds[part] = comparison.log_odds(pools[None], samples[part, None])
-    rest = pools[labels] - samples
-    odds[np.arange(len(labels)), labels] = comparison.log_odds(rest, samples)
+        odds[part] = comparison.log_odds(pools[states][None], samples[part, None])
+    column = np.full(len(pools), UNKNOWN)
+    column[states] = np.arange(len(states))
+    own = np.flatnonzero(column[labels] != UNKNOWN)
+    rest = pools[labels[own]] - samples[own]
+    odds[own, column[labels[own]]] = comparison.log_odds(rest, samples[own])
     return odds
