@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from surepath.bench.harness.registered import Registered
 from surepath.bench.harness.runs import Crew
-from surepath.bench.suites import proved
+from surepath.bench.suites import proved, proved_worlds
 from surepath.bench.suites.cost import recorded
 
 
@@ -26,4 +27,20 @@ def test_costs_are_compared_on_the_same_instances(monkeypatch: pytest.MonkeyPatc
 
 def test_every_family_of_symbols_is_one_of_calibration() -> None:
     assert set(proved.SYMBOLS) <= set(proved.FAMILIES)
-    assert len(proved.PARTS) == 1 + len(proved.SYMBOLS)
+    assert len(proved.PARTS) == 2 + len(proved.SYMBOLS)
+
+
+def test_worlds_are_proved_by_what_is_known_of_their_sensor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = Registered(
+        "FrozenLake 4x4", "FrozenLake", horizon=6, arguments=(("is_slippery", False),)
+    )
+    entries = (proved_worlds.Entry(small, 0.9), proved_worlds.Entry(proved_worlds.CONTINUOUS, None))
+    monkeypatch.setattr(proved_worlds, "ENTRIES", entries)
+    (section,) = proved_worlds.worlds(Crew(quick=True))
+    for row, rests_on in zip(section.rows, ("separation 0.9", "the bare tree"), strict=True):
+        cells = dict(zip(section.columns, row, strict=True))
+        assert cells["rests on"] == rests_on
+        assert cells["certified"] == cells["proofs valid"] == cells["plan optimal"] == "1/1"
+        assert cells["false"] == 0

@@ -2,12 +2,12 @@
 
 *False*: families of `surepath bench calibration` whose observations are symbols, told the true
 separation or less. *Cost*: episodes over those of an older calibrated engine on the same instances,
-by separation and on the bare tree. Every proof is given to the checker too.
+by separation and on the bare tree. *Worlds*: environments nobody here wrote, and readings that are
+numbers. Every proof is given to the checker too.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,17 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from surepath.api import learn
 from surepath.bench.families.case import Family
 from surepath.bench.families.judging import FAMILIES, Judged, Trial
+from surepath.bench.harness.proofs import Proved, proved
 from surepath.bench.harness.report import Cell, Section
-from surepath.bench.harness.runs import DELTA, Crew, Instance, Outcome, Part, outcome
+from surepath.bench.harness.runs import DELTA, Crew, Instance, Outcome, Part
 from surepath.bench.suites.calibration import DELTAS, IN_TIME, allowed
 from surepath.bench.suites.cost import OLDER, Recorded, recorded
+from surepath.bench.suites.proved_worlds import worlds
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.builtin_problems.truth import separation
-from surepath.results.check_proof import check
-from surepath.results.result import Result
 
 TREE_SEQUENCES = 100
 """Problems with at most so many sequences are also proved on the bare tree."""
@@ -46,32 +45,22 @@ SYMBOLS = (
 """Families of calibration whose observations are symbols."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proved(Outcome):
-    """What a run came to, and what the checker says of its proof."""
-
-    valid: bool
-    seconds: float
-
-
-def _proved(result: Result, loss: float, seconds: float) -> Proved:
-    valid = result.proof is not None and check(result.proof).valid
-    return Proved(**asdict(outcome(result, loss)), valid=valid, seconds=seconds)
-
-
 def try_family(trial: Trial) -> Judged:
     """One run on a system of a family, told the true separation or less."""
     family, case = FAMILIES[trial.family], trial.build()
     told: dict[str, Any] = {
         **family.call(),
         "budget": BUDGET * family.cap,
-        "guarantee": "proved",
+        "separation": min(family.declared, case.separation, LARGEST_SEPARATION),
     }
-    told["separation"] = min(family.declared, case.separation, LARGEST_SEPARATION)
-    started = time.process_time()
-    result = learn(case.system, seed=trial.seed, delta=trial.delta, **told)
-    seconds = time.process_time() - started
-    found = _proved(result, case.best - case.value(result.actions), seconds)
+    found = proved(
+        case.system,
+        case.best,
+        case.value,
+        seed=trial.seed,
+        delta=trial.delta,
+        **told,
+    )
     if found.certified and not found.valid:
         raise AssertionError(f"the proof of {trial} is not valid")
     base = {name: value for name, value in asdict(found).items() if name != "valid"}
@@ -125,11 +114,8 @@ def prove(job: Attempted) -> Proved:
         assert isinstance(problem, FiniteProblem)  # those that are compared are
         told = {"separation": min(separation(problem, job.future or 1), LARGEST_SEPARATION)}
         told |= {} if job.future is None else {"future": job.future}
-    started = time.process_time()
-    result = learn(problem, guarantee="proved", delta=DELTA, seed=job.seed, **told)
-    seconds = time.process_time() - started
-    loss = problem.optimum[1] - problem.expected_return(result.actions)
-    return _proved(result, loss, seconds)
+    best, value = problem.optimum[1], problem.expected_return
+    return proved(problem, best, value, delta=DELTA, seed=job.seed, **told)
 
 
 def cost(crew: Crew) -> list[Section]:
@@ -182,5 +168,6 @@ def _of_family(name: str, crew: Crew) -> list[Section]:
 
 PARTS: Mapping[str, Part] = {
     "cost": cost,
+    "worlds": worlds,
     **{name.replace(", ", "-").replace(" ", "-"): partial(_of_family, name) for name in SYMBOLS},
 }
