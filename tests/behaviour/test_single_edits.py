@@ -125,6 +125,23 @@ def test_no_edit_of_a_result_that_matters_verifies(
     assert [name for name in in_call if not name.startswith(BESIDE_THE_TERMS)] == []
 
 
+def test_no_edit_of_a_proved_result_that_matters_verifies(tmp_path: Path) -> None:
+    result = surepath.learn(Walk(), guarantee="proved", separation=0.5)
+    assert result.certified
+    data = json.loads(json.dumps(result.saved()))
+    kept = {name: data.pop(name) for name in ("record", "proof")}  # these have tests of their own
+    path = tmp_path / "run.json"
+
+    def write(edited: Any) -> Path:
+        path.write_text(json.dumps({**edited, **kept}))
+        return path
+
+    assert surepath.verify(write(data)).agrees
+    tried, found = passing(data, write)
+    assert tried > 500
+    assert [name for name in found if not name.startswith(BELIEVED)] == []
+
+
 def test_no_edit_of_the_entries_of_a_journal_that_matters_verifies(
     run: tuple[surepath.Result, Path], tmp_path: Path
 ) -> None:

@@ -21,6 +21,12 @@ EXACT: Literal["exact"] = "exact"
 SEPARATION = 0.3
 """The separation of a calibrated run that was told none."""
 
+ONE_HOT = 0.5**0.5
+"""Half the largest distance between two unit vectors that no kernel makes negative."""
+
+UNUSED_RADIUS = 1.0
+"""Of features whose distances nothing rests on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -35,7 +41,7 @@ class Terms:
     # variation; None where nothing is merged by it
     predict: bool = True  # whether values of states that were not tried may be predicted
     norm: float | None = None  # of the proved guarantee only, like the next three
-    radius: Unbounded = 1.0  # half the largest distance between features
+    radius: Unbounded = UNUSED_RADIUS  # half the largest distance between features
     feature_noise: float | None = None  # sub-Gaussian parameter of features that are not bounded
     shared_noise: bool = False  # whether steps of an episode may depend on each other
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite

@@ -9,16 +9,13 @@ from surepath.features import Features, OneHot
 from surepath.features.growing import Growing
 from surepath.inference.proposal import Route
 from surepath.inference.states import Shape
-from surepath.inference.terms import Terms
+from surepath.inference.terms import ONE_HOT, Terms
 from surepath.inference.tuning import TUNING
 from surepath.prepare.call import PROVED, Call
 from surepath.prepare.feature_sizes import size_of
 from surepath.prepare.resolved import Resolved
 from surepath.readings.embedding import KernelMap
 from surepath.system import Declared
-
-ONE_HOT = 0.5**0.5
-"""Half the largest distance between two unit vectors that no kernel makes negative."""
 
 
 def finite_features(psi: Resolved) -> Features:
@@ -74,4 +71,6 @@ def _proved(terms: Terms, call: Call, psi: Resolved) -> Terms:
     if isinstance(psi.features, Growing):  # of which a proof takes the kernel alone
         return replace(terms, radius=ONE_HOT)
     radius, noise, _ = size_of(call.system, psi, 1)
-    return replace(terms, radius=radius, feature_noise=noise)
+    if noise is not None:  # how long their means are does not matter
+        return replace(terms, feature_noise=noise)
+    return replace(terms, radius=radius)

@@ -10,7 +10,7 @@ from surepath.inference.attempt import Attempt
 from surepath.inference.judgement import Judgement
 from surepath.inference.proposal import Route, Rules
 from surepath.inference.separation import in_noise_units
-from surepath.inference.terms import EXACT, Terms
+from surepath.inference.terms import EXACT, ONE_HOT, UNUSED_RADIUS, Terms
 from surepath.results import checker
 from surepath.results.proof import attempt_of
 from surepath.results.proved_claim import proved_interval
@@ -58,6 +58,7 @@ def _other_terms(attempt: Attempt, terms: Terms) -> tuple[str, ...]:
         "gap": (rules.gap, terms.gap),
         "separation": (rules.separation, _separation(rules, terms)),
         "future": (rules.future, terms.shape.future),
+        "features": (_sizes(rules), (terms.radius, terms.feature_noise)),
     }
     if terms.tolerance is not None:
         follow["tolerance"] = (rules.tolerance, terms.tolerance)
@@ -66,6 +67,14 @@ def _other_terms(attempt: Attempt, terms: Terms) -> tuple[str, ...]:
         for name, (said, asked) in follow.items()
         if said != asked
     )
+
+
+def _sizes(rules: Rules) -> tuple[float, float | None]:
+    """Radius and noise of the features that are compared, as terms say them."""
+    observed = rules.observed
+    if observed is None or observed.type == "noisy":
+        return UNUSED_RADIUS, None if observed is None else observed.scale
+    return ONE_HOT if observed.type == "symbols" else observed.scale / 2, None
 
 
 def _separation(rules: Rules, terms: Terms) -> float | None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surepath.errors import InputError
-from surepath.inference.terms import Terms
+from surepath.inference.terms import UNUSED_RADIUS, Terms
 
-DEFAULTS = {"norm": None, "radius": 1.0, "feature_noise": None, "shared_noise": False}
+DEFAULTS = {"norm": None, "radius": UNUSED_RADIUS, "feature_noise": None, "shared_noise": False}
 """Terms of the proved guarantee, as every other run has them."""
 
 
