@@ -15,39 +15,43 @@ from surepath.errors import InputError, JournalError
 from surepath.learners import adaptive
 from surepath.run import checkpoints
 
-SYSTEMS: list[tuple[str, Any, int]] = [
-    ("symbols", Walk(), 150),
-    ("kernel", Gauge(), 700),
-    ("summaries", tabular(), 80),
-    ("futures", surepath.make("touch"), 300),
-    ("predictions", surepath.make("continuous", seed=0), 2000),
-]
+PROVED: dict[str, Any] = {"guarantee": "proved", "separation": 0.5}
+
+RUNS: dict[str, tuple[Any, int, dict[str, Any]]] = {
+    "symbols": (Walk(), 150, {}),
+    "kernel": (Gauge(), 700, {}),
+    "summaries": (tabular(), 80, {}),
+    "futures": (surepath.make("touch"), 300, {}),
+    "predictions": (surepath.make("continuous", seed=0), 2000, {}),
+    "before an attempt": (Walk(), 300, PROVED),
+    "after a failed attempt": (Walk(), 2000, PROVED),
+    "the tree": (tabular(), 2000, {"guarantee": "proved"}),
+}
 
 
-@pytest.mark.parametrize(("name", "system", "budget"), SYSTEMS, ids=[each[0] for each in SYSTEMS])
-def test_a_run_that_skips_ends_as_one_that_does_not(
-    name: str, system: Any, budget: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.db"
-    for share in (0.4, 0.7, 1):
-        resumed = surepath.learn(system, journal=path, budget=int(share * budget))
-    whole = surepath.learn(system, budget=budget)
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_that_skips_ends_as_one_that_does_not(name: str, tmp_path: Path) -> None:
+    (system, budget, options), path = RUNS[name], tmp_path / "a.db"
+    for share in (0.4, 0.5, 0.7, 1):
+        resumed = surepath.learn(system, journal=path, budget=int(share * budget), **options)
+    whole = surepath.learn(system, budget=budget, **options)
     assert resumed == whole
     assert resumed.saved() == whole.saved(), name
     assert surepath.verify(path).differences == ()
 
 
+@pytest.mark.parametrize("options", [{}, PROVED], ids=["calibrated", "proved"])
 def test_what_was_decided_is_not_decided_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = list[object]()
     judge = adaptive.judge
     monkeypatch.setattr(adaptive, "judge", lambda *a, **k: (judged.append(a), judge(*a, **k))[1])
     path = tmp_path / "a.db"
-    first = surepath.learn(Walk(), journal=path)
+    first = surepath.learn(Walk(), journal=path, **options)
     once = len(judged)
     judged.clear()
-    assert surepath.learn(Walk(), journal=path) == first
+    assert surepath.learn(Walk(), journal=path, **options) == first
     assert once > 10
     assert len(judged) <= 3  # before anything is told, and of the last batch
 

@@ -8,7 +8,8 @@ next attempt has the next share of delta.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from surepath.inference.attempt import Attempt
 from surepath.inference.fresh_block import Told, Totals
@@ -19,7 +20,7 @@ from surepath.learners.adaptive import Adaptive
 from surepath.learners.allocation import Allocation, likely
 from surepath.learners.base import Answer, Asking
 from surepath.learners.propose import propose
-from surepath.system import FloatArray, Request, steps_of
+from surepath.system import FloatArray, Readings, Request, steps_of
 
 MOST_ATTEMPTS = 8
 
@@ -64,6 +65,18 @@ class Proving(Asking):
             return None
         return len(self.given_up) + 1, len(self.attempt.blocks)
 
+    def decided(self) -> dict[str, Any] | None:
+        """Between attempts. One that goes on is begun again: what it decides is soon decided."""
+        if self.attempt is not None:
+            return None
+        return {"given_up": list(self.given_up), "proposer": self.proposer.decided()}
+
+    def catch_up(self, told: Iterable[Sequence[Readings]], decided: Mapping[str, Any]) -> None:
+        """Be told many batches, and be where `decided` says after them; no attempt goes on then."""
+        self.proposer.catch_up(told, decided["proposer"])
+        self.attempt, self.given_up = None, list(decided["given_up"])
+        self._ask_for(self.proposer.ask())
+
     def _advance(self, answers: list[Answer] | None) -> None:
         told = answers or []
         self.proposer.pool(self._asked, told)
@@ -90,12 +103,14 @@ class Proving(Asking):
         judged = self.proposer.judgement
         if self.attempt is None and judged is not None and self._proposes(judged):
             self._begin(judged)
-        self._asked = self.proposer.ask() if self.attempt is None else self._block(self.attempt)
-        self._pending = self._asked
-        self.embedding = self.proposer.embedding
-        self.incumbent, self.value = self.proposer.incumbent, self.proposer.value
+        self._ask_for(self.proposer.ask() if self.attempt is None else self._block(self.attempt))
         if not self._pending:
             self.plan = self.proposer.plan or ()
+
+    def _ask_for(self, requests: tuple[Request, ...]) -> None:
+        self._asked = self._pending = requests
+        self.embedding = self.proposer.embedding
+        self.incumbent, self.value = self.proposer.incumbent, self.proposer.value
 
     def _proposes(self, judged: Judgement) -> bool:
         settled = self.proposer.done and judged.settled and not judged.too_short

@@ -28,7 +28,7 @@ from surepath.prepare.start import Run, start
 from surepath.prepare.systems import system_again
 from surepath.results.data_differences import data_differences
 from surepath.results.result import Result, restored
-from surepath.run.checkpoints import CHECKPOINT, checkpoint_of
+from surepath.run.checkpoints import CHECKPOINT, Checkpoint, checkpoint_of
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.run.work import Unit, UnitReport
@@ -116,14 +116,20 @@ def _replayed(
     """What the run ends with when it may spend so many episodes; its checkpoint, read and made."""
     run, runner = _run_again(journal, configured)
     kept = journal.get(CHECKPOINT)
-    made = [checkpoint_of(run.learner, 0)]
+    told, made = (
+        0,
+        list[Checkpoint | None](),
+    )  # batches, and the checkpoint of that one
 
     def watch(learner: Asking) -> None:
-        if kept is not None and made[-1] is not None and made[-1]["batch"] < kept["batch"]:
-            made.append(checkpoint_of(learner, len(made)))
+        nonlocal told
+        if kept is not None and told == kept["batch"]:
+            made.append(checkpoint_of(learner, told))
+        told += 1
 
+    watch(run.learner)
     drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
-    return run.result(), None if kept is None else (kept, made[-1])
+    return run.result(), None if kept is None else (kept, made[0] if made else None)
 
 
 def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:

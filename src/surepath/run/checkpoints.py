@@ -19,6 +19,7 @@ from surepath.journal.database import Journal
 from surepath.journal.rows import PILOT, requests_of
 from surepath.learners.adaptive import Adaptive
 from surepath.learners.base import Asking
+from surepath.learners.proving import Proving
 from surepath.system import Readings
 
 CHECKPOINT = "checkpoint"
@@ -66,7 +67,7 @@ def caught_up(learner: Asking, journal: Journal | None, within: tuple[float, flo
     within: episodes and steps that may be spent: a run that would have ended before does not skip.
     """
     found = None if journal is None else _kept(journal)
-    if journal is None or found is None or not isinstance(learner, Adaptive):
+    if journal is None or found is None or not isinstance(learner, Adaptive | Proving):
         return 0
     if found["episodes"] > within[0] or found["steps"] > within[1]:
         return 0
