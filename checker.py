@@ -73,7 +73,9 @@ class Proof:
         self.observed(self.observations, self.separation, self.route, whole(self.future, 1))
         self.graph(self.states, whole(self.actions, 1), whole(self.horizon, 1))
         self.plan, self.open = [*self.walk(self.plan)], dict.fromkeys(self.edges)
-        need(len(self.plan) == self.horizon, line["plan"], "H actions that readings can follow")
+        need(
+            len(self.plan) == self.horizon >= self.future, line["plan"], "H >= K actions to follow"
+        )
         for edge in self.plan:
             edge.sign = 1  # as only `ours` counts, and elsewhere only `theirs`
         self.paths, self.merges = None if self.actions == 1 else 0.0, 0.0 if self.many else None

@@ -344,6 +344,13 @@ def test_states_farther_apart_than_possible_are_no_assumption() -> None:
     assert refused([line | {"separation": 1.5}]).line == 2  # where the next line should be
 
 
+@pytest.mark.parametrize("future", [3, 10**6])
+def test_no_future_is_longer_than_the_horizon(future: int) -> None:
+    """Also where nothing is merged, so that nothing else depends on it."""
+    lines = proofs.proof("tree")
+    assert refused([lines[0] | {"future": future}, *lines[1:]]).line == 1
+
+
 def test_symbols_have_no_norm() -> None:
     entries = entries_of("norm")
     entries[0]["observations"] = {"type": "symbols", "size": 2}

@@ -14,10 +14,11 @@ from machines import Raw
 from surepath.features import Linear, OneHot
 from surepath.inference.drift import Drift, History
 from surepath.inference.tuning import TUNING
+from surepath.readings.digests import Cloud
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.verify import verify
-from surepath.system import Actions, Episodes, FloatArray
+from surepath.system import Actions, Episodes, FloatArray, RewardMoments
 
 SURE = 1e-6  # probability with which a statistical threshold may be missed by a sound system
 HORIZON = 3
@@ -148,6 +149,18 @@ def test_little_and_constants_say_nothing() -> None:
     assert once.scores() == {}
     constant = told(OneHot(2), reading(pays=1.0, law=(1.0, 0.0)), EVEN, 0)
     assert constant.scores() == {}
+
+
+def test_rewards_that_rounding_leaves_at_the_end_of_their_range_say_nothing() -> None:
+    """So small that their mean is 0, and their squares are not."""
+    root, drift = Node(), Drift((0.0, 1.0))
+    child, seen = root.child(0), Cloud(8, np.zeros(1), np.zeros(1))
+    for _ in range(4):
+        root.absorb(seen)
+        moments = RewardMoments(8, 0.0, 1e-300)
+        child.rewards.add(moments)
+        drift.add(root, (0,), {0: seen}, {0: moments})
+    assert (drift.doubt(), drift.warning()) == ("", "")
 
 
 def test_reading_other_prefixes_later_is_no_drift() -> None:

@@ -237,8 +237,9 @@ class Drift:
             return None
         # If all rewards but the rarest are at an end of the range, this is how far away those are.
         low, high = self._reward_range
-        reach = variance / min(tally.mean - low, high - tally.mean)
-        if tally.count * variance < TUNING.drift_events * reach**2:
+        away = min(tally.mean - low, high - tally.mean)  # 0 where rounding leaves all at an end
+        reach = variance / away if away > 0 else math.inf
+        if tally.count * variance < TUNING.drift_events * reach * reach:
             return None
         return Stream(node.prefix, *parts, np.array([variance]), np.ones(3), reach)
 
