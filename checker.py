@@ -1,7 +1,6 @@
-"""Check the proof of a certificate: `python checker.py proof.jsonl`.
+"""Check the proof of a certificate: `python checker.py proof.jsonl`; sections are of docs/proof.md.
 
-docs/proof.md describes the file, and has the sections named here. Nothing of surepath is used.
-Prints what is proved (exit code 0), or the first line not valid and why (1; 2: no file to read).
+Prints what is proved, or the first line not valid and why. Nothing of surepath is used.
 """
 
 import hashlib
@@ -34,9 +33,10 @@ def table(value: list[list], rows: int, columns: int) -> list[list]:
 def same(found: dict, **own: object) -> None:
     """Compare what can be derived; see the last words of section "The end"."""
     for name, value in own.items():
-        fine = type(found[name]) is type(value) and found[name] == value
-        if type(value) is float:
-            fine = abs(found[name] - value) <= 1e-9 * (1 + abs(value)) < math.inf
+        near = (
+            type(value) is float and abs(found[name] - value) <= 1e-9 * (1 + abs(value)) < math.inf
+        )
+        fine = near or (type(found[name]) is type(value) is not float and found[name] == value)
         need(fine, found[name], f"{value} as {name}, by what was read")
 
 
@@ -69,19 +69,18 @@ class Proof:
         share = 0.8 * 0.2 ** (whole(self.attempt, 1) - 1) * self.delta
         fine = 0 < self.delta < 1 and abs(self.share - share) <= 1e-9 * share and self.width > 1e-99
         fine = fine and self.tolerance >= 0 and (self.gap is None or self.gap > 0)
+        fine = fine and max(abs(self.low), abs(self.high)) <= 1e6 * self.width
         need(fine, self.share, "a share, and rewards, tolerance and gap, as they can be")
         self.observed(self.observations, self.separation, self.route, whole(self.future, 1))
         self.graph(self.states, whole(self.actions, 1), whole(self.horizon, 1))
         self.plan, self.open = [*self.walk(self.plan)], dict.fromkeys(self.edges)
-        need(
-            len(self.plan) == self.horizon >= self.future, line["plan"], "H >= K actions to follow"
-        )
+        need(len(self.plan) == self.horizon >= self.future, line["plan"], "H actions, H >= K")
         for edge in self.plan:
             edge.sign = 1  # as only `ours` counts, and elsewhere only `theirs`
         self.paths, self.merges = None if self.actions == 1 else 0.0, 0.0 if self.many else None
         self.windows, self.apart, self.along = {}, {}, {}
 
-    def observed(self, seen: dict | None, e: float | str | None, route: str, future: int) -> None:
+    def observed(self, seen: dict | None, e: float | str | None, route: str, k: int) -> None:
         """How ends are compared. States farther apart than K diameters do not exist."""
         kind, kinds = seen and seen["type"], {"tree": [None], "norm": ["bounded", "noisy"]}
         fine = kind in (kinds | {"separation": ["symbols", *kinds["norm"]]})[route]
@@ -89,10 +88,11 @@ class Proof:
         self.symbols, self.size = kind == "symbols", whole(seen["size"], 1) if kind else 0
         diameter = seen["diameter"] if kind == "bounded" else 1
         noise, most = (seen["noise"], math.inf) if kind == "noisy" else (diameter / 2, diameter)
-        self.spread = noise**2 * future ** {"independent": 1, "shared": 2}[self.episode]  # c
-        fine = self.members == 22 + self.ranged + {None: 0, "symbols": 2}.get(kind, 4)
+        self.spread, alone = noise**2 * k, {"independent": k, "shared": 1}[self.episode]  # c
+        members = 22 + self.ranged + {None: 0, "symbols": 2}.get(kind, 4)
+        fine = (alone, self.members) == (k, members)
         fine = fine and (e is None, self.norm is None) == (route != "separation", route != "norm")
-        fine = fine and (self.symbols if e == "exact" else e is None or 0 < e <= most * future)
+        fine = fine and (self.symbols if e == "exact" else e is None or 0 < e <= most * k)
         need(fine and noise > 1e-99 and (self.norm is None or self.norm > 0), e, "by the route")
 
     def graph(self, states: list[int], actions: int, h: int) -> None:
@@ -120,12 +120,12 @@ class Proof:
 
     def possible(self, n: int, total: float, squares: float) -> bool:
         """Whether n rewards can have this sum and these squares; section "Blocks"."""
-        low, high = self.low, self.high
-        if whole(n) == 0 or squares * (1 + 1e-9) < total * total / n:
+        low, high, slack = self.low, self.high, 1e-8 * self.width
+        if whole(n) == 0 or squares * (1 + 1e-14) + n * slack * self.width < total * total / n:
             return n == total == squares == 0
-        most = (low + high) * total - n * low * high + 1e-9 * n * max(low * low, high * high)
-        fine = n * (low - 1e-9 * abs(low)) <= total <= n * (high + 1e-9 * abs(high))
-        return not self.ranged or (fine and squares <= most)
+        most = (low + high) * total - n * low * high + n * slack * self.width
+        fine = n * (low - slack) <= total <= n * (high + slack)
+        return not self.ranged or (fine and squares * (1 - 1e-14) <= most)
 
     def walk(self, taken: list[int]):
         """Section "Which edge a reading belongs to"."""
@@ -179,8 +179,7 @@ class Proof:
         mu = s / known if known else (self.low + self.high) / 2
         mu = min(max(mu, self.low), self.high) if self.ranged else mu
         w = ((max(0.0, q - s * s / known) if known else 0.0) + square / 4) / (known + 1)
-        # What is far from mu on average is so in squares, however these were rounded.
-        c = max(squares - 2 * mu * total + n * mu * mu, (total - n * mu) ** 2 / n)
+        c = max(squares - 2 * mu * total + n * mu * mu, (total - n * mu) ** 2 / n)  # if rounded
         mean, c = (mu, n * w) if expected else (total / n, c)
         cost = bet * bet * square / 8 * (g if shared else n) / n**2  # hoeffding
         if self.ranged and not shared and pull < 1:
@@ -286,8 +285,8 @@ def check(lines) -> Verdict:
         need(more is None, more, "the end of the file")
     except Exception as error:
         return Verdict(False, proof.place, ascii(error)[:300])
-    words = f"the plan is {claim}, it loses at most {proof.loss:.6g}"
-    return Verdict(True, 0, f"{words}; false with probability <= {proof.delta}, given line 1")
+    words = f"the plan is {claim}, it loses at most {proof.loss:.6g}; an honest run errs"
+    return Verdict(True, 0, f"{words} with probability <= {proof.delta}, given line 1")
 
 
 if __name__ == "__main__":
@@ -295,7 +294,6 @@ if __name__ == "__main__":
         with open(sys.argv[1], encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             verdict = check(file)
     except (OSError, IndexError) as error:
-        print("usage: python checker.py proof.jsonl;", ascii(error), file=sys.stderr)
-        sys.exit(2)
+        sys.exit(print("usage: python checker.py proof.jsonl;", ascii(error), file=sys.stderr) or 2)
     print("valid" if verdict.valid else f"line {verdict.line}", verdict.message, sep=": ")
     sys.exit(not verdict.valid)

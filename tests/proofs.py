@@ -446,7 +446,7 @@ CASES: dict[str, tuple[dict[str, Any], System, bool, int]] = {
     "exact": (first_line(**MEETING | {"separation": "exact"}), meeting(CERTAIN), False, 2),
     "two steps": (first_line(**MEETING | {"future": 2}), meeting(SYMBOLS), False, 2),
     "two steps pooled": (
-        first_line(**MEETING | {"future": 2, "episode": "shared"}),
+        first_line(**MEETING | {"future": 2}),
         meeting(SYMBOLS),
         True,
         2,

@@ -105,7 +105,7 @@ def tree(said: Rules, horizon: int, n_actions: int = 2) -> Proposal:
 
 def random_proposal(rng: np.random.Generator, said: Rules, most_states: int = 3) -> Proposal:
     """Any closed machine that the rules allow, with any plan and any guesses."""
-    horizon, n_actions = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    horizon, n_actions = int(rng.integers(said.future, 5)), int(rng.integers(1, 4))
     edges, states, plan = list[tuple[Role, int]](), [1], list[int]()
     radius, here = list[float](), 0
     for level in range(horizon):

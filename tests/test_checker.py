@@ -351,6 +351,21 @@ def test_no_future_is_longer_than_the_horizon(future: int) -> None:
     assert refused([lines[0] | {"future": future}, *lines[1:]]).line == 1
 
 
+def test_steps_that_share_noise_are_compared_one_by_one() -> None:
+    """Two laws of two steps may be far apart, and each of the steps look alike."""
+    entries = entries_of("two steps")
+    entries[0]["episode"] = "shared"
+    assert refused(entries).line == 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e7, 1e7 + 1), (-1e7 - 1, -1e7), (0, 0)])
+def test_rewards_may_not_be_far_from_zero(low: float, high: float) -> None:
+    """Their squares would have too few digits left."""
+    entries = entries_of("tree")
+    entries[0]["rewards"] = {"low": low, "high": high}
+    assert refused(entries).line == 1
+
+
 def test_symbols_have_no_norm() -> None:
     entries = entries_of("norm")
     entries[0]["observations"] = {"type": "symbols", "size": 2}
@@ -372,15 +387,18 @@ def test_members_stay_where_they_belong() -> None:
 
 
 def test_squares_far_from_zero_prove_nothing() -> None:
-    """A relative 1e-9 of large squares is more than all that rewards can differ by."""
-    far = {"low": 1e6, "high": 1e6 + 1}
+    """A small part of large squares is more than all that rewards can differ by."""
+    far = {"low": 9e5, "high": 9e5 + 1}
     entries: list[Any] = [proofs.first_line(horizon=1, plan=[0], states=[1], rewards=far)]
-    entries[0]["edges"] = [["ends", None, None, 100, 1e8, 1e14]] * 2
+    entries[0]["edges"] = [["ends", None, None, 100, 9e7, 8.1e13]] * 2
     proof = checker.Proof()
     proof.lines = proofs.sealed(entries)
     proof.machine(proof.take("machine", *range(22, 28)))
-    total = 1e6 + 0.5
-    squares = total * total * (1 - 5e-10)
+    total = 9e5 + 0.5
+    assert not proof.possible(1, total, total * total * (1 - 5e-10))
+    assert not proof.possible(2, 2 * total, 2 * total * total + 1)  # they are in one range of 1
+    assert not proof.possible(1, 9e5 - 1e-6, (9e5 - 1e-6) ** 2)
+    squares = total * total * (1 - 5e-15)
     assert proof.possible(1, total, squares)  # as the page says
     proof.asked = {proof.edges[0]: [1, 1, total, squares]}
     assert proof.gain(proof.edges[0], 0.5, expected=False) <= 0.5 * total

@@ -126,8 +126,8 @@ class Episodes:
                 got=f"an array of {self.rewards.dtype}",
                 remedy="Convert texts, decimals and the like with float before they are returned.",
             )
-        if kind == "b":
-            object.__setattr__(self, "rewards", self.rewards.astype(np.float64))
+        # Means of numbers with few digits would be rounded to as few.
+        object.__setattr__(self, "rewards", self.rewards.astype(np.float64, copy=False))
 
     @property
     def count(self) -> int:

@@ -240,3 +240,12 @@ def test_a_reward_is_a_boolean(undisturbed: Undisturbed) -> None:
             return surepath.Episodes(actions, played.observations, played.rewards > 0)
 
     assert surepath.learn(Paying()) == undisturbed[0]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, np.bool_])
+def test_rewards_of_few_digits_are_summed_in_many(kind: Any) -> None:
+    """A mean in the digits of the rewards themselves would be wrong by more than a lead."""
+    paid = np.array([[1], [0], [0]], dtype=kind)
+    episodes = surepath.Episodes((0,), np.zeros((3, 1)), paid)
+    assert episodes.rewards.dtype == np.float64
+    assert episodes.reward(0).mean == pytest.approx(1 / 3, rel=1e-15)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 import surepath
 from machines import Raw
@@ -16,7 +17,9 @@ from surepath import api
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.features import Custom
+from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.check_proof import check
+from surepath.system import Actions, Episodes
 
 SMALL = {"horizon": 3, "states": 3, "observations": 4, "gap": 0.15}
 SHORT = {"horizon": 2, "states": 2, "observations": 3, "gap": 0.2}
@@ -182,3 +185,48 @@ def test_exact_readings_have_to_be_symbols() -> None:
         surepath.learn(
             surepath.make("gaussian", **READ), guarantee="proved", separation="exact", budget=100
         )
+
+
+@pytest.mark.parametrize("rewards", [(1e7, 1e7 + 1), (-1e9, -1e9 + 10)])
+def test_rewards_far_from_zero_are_refused(rewards: tuple[float, float]) -> None:
+    """Sums of squares would cancel: a lead would seem to have no noise."""
+    with pytest.raises(InputError, match="so far from 0"):
+        surepath.learn(Coin(), guarantee="proved", separation=0.5, reward_range=rewards, budget=100)
+
+
+@pytest.mark.parametrize("features", ["rbf", KernelFeatures("matern", "nystroem", 8)])
+def test_a_norm_of_features_that_come_from_readings_is_refused(features: Any) -> None:
+    with pytest.raises(InputError, match="no norm can be stated"):
+        surepath.learn(Coin(), guarantee="proved", norm=1.0, features=features, budget=1000)
+
+
+@pytest.mark.parametrize(("kernel", "apart"), [(RBF(1.0), 2**0.5), (DotProduct(0.0, "fixed"), 2.0)])
+def test_features_of_a_kernel_are_as_far_apart_as_they_can_be(kernel: Any, apart: float) -> None:
+    """A right angle, where no two can have a negative kernel."""
+    features = KernelFeatures(kernel, "nystroem", 4)
+    result = surepath.learn(
+        Coin(), guarantee="proved", separation=0.6, features=features, budget=1000
+    )
+    assert result.certificate.terms is not None
+    assert 2 * result.certificate.terms.radius == pytest.approx(apart)
+
+
+def test_a_future_beyond_the_horizon_merges_nothing(tmp_path: Path) -> None:
+    problem = surepath.make("tabular", **SHORT)
+    result = surepath.learn(
+        problem, guarantee="proved", separation=0.5, future=problem.horizon + 1, seed=1
+    )
+    assert result.certified
+    assert result.certificate.rests_on == ()
+    result.save(tmp_path / "a.json")
+    assert surepath.verify(tmp_path / "a.json").agrees
+
+
+class Coin:
+    """Shows -1 or 1, and pays by it."""
+
+    horizon, n_actions, dimension = 2, 2, 1
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        shown = rng.choice([-1.0, 1.0], size=(n, min(len(actions) + 1, self.horizon), 1))
+        return Episodes(actions, shown, (rng.random((n, len(actions))) < 0.5).astype(float))

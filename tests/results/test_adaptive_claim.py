@@ -357,7 +357,7 @@ def test_assumptions_of_a_proof_are_those_of_its_route() -> None:
     assert any("total variation of at least 0.2" in line for line in apart)
     linear = of_proved(replace(tree, norm=4.5), None)
     assert any("norm at most 4.5" in line for line in linear)
-    assert any("features bounded by 1" in line for line in linear)
+    assert any("features no farther apart than 2" in line for line in linear)
     assert not any("taken for one" in line for line in (*alone, *linear))
     free = of_proved(
         replace(tree, norm=4.5, feature_noise=0.3, reward_range=(-np.inf, np.inf)), None

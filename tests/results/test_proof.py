@@ -37,7 +37,7 @@ KINDS: dict[str, Rules] = {
     "noisy": separated(observed=NOISY, separation=0.6, tolerance=0.1),
     "bounded": separated(observed=BOUNDED, separation=0.9, gap=0.4, tolerance=0.3),
     "norm": normed(tolerance=0.3),
-    "shared": separated(shared=True, tolerance=0.2, future=2),
+    "shared": separated(shared=True, tolerance=0.2),
     "no range": rules(rewards=(-math.inf, math.inf), reward_noise=0.6, attempt=2),
 }
 

@@ -182,6 +182,23 @@ def check_positive(kernel: Kernel, sample: ArrayLike) -> float:
 # ---------------------------------------------------------------- finite-dimensional stand-ins
 
 
+def never_negative(kernel: Kernel) -> bool:
+    """Whether no two observations can have a negative kernel, by what it is made of.
+
+    Features of such a kernel are never more than a right angle apart.
+    """
+    known: Any = import_module("sklearn.gaussian_process.kernels")
+    parts: Any = kernel
+    if type(kernel) in (known.Sum, known.Product):
+        return never_negative(parts.k1) and never_negative(parts.k2)
+    if type(kernel) is known.Exponentiation:
+        return never_negative(parts.kernel)
+    return type(kernel) in (
+        known.RBF, known.Matern, known.RationalQuadratic, known.ExpSineSquared,
+        known.ConstantKernel, known.WhiteKernel,
+    )  # fmt: skip
+
+
 class Nystroem:
     """Features whose inner products are the kernel's, projected onto the span of landmarks Z.
 

@@ -53,7 +53,7 @@ class Attempt:
     def proved(self) -> bool:
         """Whether no path is open and every merge is settled."""
         told = bool(self.blocks) and bool(self.blocks[-1].told)
-        return told and math.isinf(self.paths.least) and self.settled
+        return told and self.paths.least == math.inf and self.settled
 
     @property
     def settled(self) -> bool:

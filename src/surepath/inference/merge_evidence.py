@@ -52,7 +52,7 @@ class Compared:
     apart: FloatArray | None = None  # W, [K, d]
     best: float = 0.0  # the largest evidence so far
     excluded: float = math.inf  # the smallest separation that would have been excluded
-    seen: FloatArray | None = None  # [K, d], all that was read on both sides
+    seen: FloatArray | None = None  # [K, d], of exact readings: all that was read on both sides
 
 
 @dataclass
@@ -75,25 +75,33 @@ class MergeEvidence:
 
     def add(self, windows: Windows) -> None:
         """Take in what was read in one block."""
-        rules = self.proposal.rules
         for (edge, way), test in self.tests.items():
             founder = self.proposal.founded_by(edge)
             mine, theirs = windows.get((edge, way)), windows.get((founder, way))
-            if mine is None or theirs is None:
-                continue
-            weight = mine.count * theirs.count / (mine.count + theirs.count)
-            test.weight += weight
-            test.apart = weight * (mine.mean - theirs.mean) + (
-                0.0 if test.apart is None else test.apart
-            )
-            test.seen = mine.totals + theirs.totals + (0.0 if test.seen is None else test.seen)
+            if self._exact:
+                self._look_at(test, mine, theirs)
+            if mine is not None and theirs is not None:
+                self._compare(edge, test, mine, theirs)
             if self._exact:
                 test.best = max(self.last(edge, test), 0.0)
-            else:
-                test.best = max(test.best, self.last(edge, test))
-                bet, proxy = self.bet(edge), self.proxy
-                noise = rules.level / (bet * test.weight) + bet * proxy / 2
-                test.excluded = min(test.excluded, self.distance(test) + noise)
+
+    def _look_at(self, test: Compared, *sides: Window | None) -> None:
+        """Exact readings have to be the same, whichever side they are of."""
+        for read in sides:
+            if read is not None:
+                test.seen = read.totals + (0.0 if test.seen is None else test.seen)
+
+    def _compare(self, edge: int, test: Compared, mine: Window, theirs: Window) -> None:
+        rules = self.proposal.rules
+        weight = mine.count * theirs.count / (mine.count + theirs.count)
+        test.weight += weight
+        before = 0.0 if test.apart is None else test.apart
+        test.apart = weight * (mine.mean - theirs.mean) + before
+        if not self._exact:
+            test.best = max(test.best, self.last(edge, test))
+            bet, proxy = self.bet(edge), self.proxy
+            noise = rules.level / (bet * test.weight) + bet * proxy / 2
+            test.excluded = min(test.excluded, self.distance(test) + noise)
 
     def distance(self, test: Compared) -> float:
         """How far apart the two ends look, over all blocks."""
@@ -107,9 +115,10 @@ class MergeEvidence:
 
     def last(self, edge: int, test: Compared) -> float:
         """The evidence for a merge after the last block; 0 before it was read."""
-        if not test.weight or test.seen is None:
+        if not test.weight:
             return 0.0
         if self._exact:
+            assert test.seen is not None  # where both sides were read
             same = np.count_nonzero(test.seen, axis=-1).max() == 1
             return self.proposal.rules.level if same else -math.inf
         bet, size = self.bet(edge), self.size(edge)
@@ -143,4 +152,5 @@ class MergeEvidence:
         """Variance proxy of a window."""
         rules = self.proposal.rules
         assert rules.observed is not None  # there are no merges on the tree
-        return rules.observed.proxy * rules.future ** (2 if rules.shared else 1)
+        assert rules.future == 1 or not rules.shared  # what shares noise has no sum of distances
+        return rules.observed.proxy * rules.future

@@ -73,7 +73,7 @@ class Allocation:
         """A part of what is expected to rule out every path."""
         windows = self._windows()
         base = self._for_merges(windows)
-        if math.isinf(self.paths.least):  # all other plans are ruled out
+        if self.paths.least == math.inf:  # all other plans are ruled out
             return self._covered(base, windows)
         base = np.maximum(base, np.where(self.paths.closed, 0.0, 1.0))
         start = self._covered(base, windows)

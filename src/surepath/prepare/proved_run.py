@@ -10,6 +10,7 @@ import numpy as np
 from surepath.errors import InputError
 from surepath.features import Features, Nothing
 from surepath.features.growing import Growing
+from surepath.features.maps import Approximated
 from surepath.inference.fresh_block import Totals
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.proposal import Observed, Route, Rules
@@ -35,12 +36,23 @@ from surepath.validate import plain
 MOST_SEQUENCES = 2**13
 """Action sequences of a system of which the bare tree is read."""
 
+FARTHEST = 1e6
+"""Ranges that rewards may be away from 0: their squares have sixteen digits, and the twelve that
+this takes away leave enough."""
+
 BELOW_GAP = 0.999
 """A plan that loses no more than this share of the gap loses nothing."""
 
 
 def task_of(call: Call, runner: Runner | None) -> Task:
     """The task of a proved run; on the tree nothing is looked at, and nothing has to be chosen."""
+    low, high = call.rewards
+    if np.isfinite(high - low) and max(abs(low), abs(high)) > FARTHEST * (high - low):
+        raise InputError(
+            "rewards so far from 0, beside their range, are not exact enough for a proof",
+            got=f"a reward range from {low!r} to {high!r}",
+            remedy="Subtract the least reward from all of them; a plan that was best stays so.",
+        )
     if call.declared_separation is not None and call.norm is not None:
         raise InputError(
             'guarantee="proved" rests on a separation or on a norm, not on both',
@@ -80,6 +92,14 @@ class ProvedRun:
                 got=f"future={task.future}",
                 remedy="Give separation= instead of norm=.",
             )
+        if terms.route is Route.NORM and (task.psi.fitted or isinstance(features, Approximated)):
+            raise InputError(
+                "no norm can be stated for features that come from readings, or stand in for a "
+                "kernel's own",
+                got=task.psi.note,
+                remedy="Give separation= instead of norm=; or features that are fixed: one-hot, "
+                "linear, or Custom(function, dimension, radius).",
+            )
         if terms.shared_noise and terms.shape.future > 1:
             raise InputError(
                 "what several steps show together is not compared where they share noise",
@@ -115,6 +135,7 @@ class ProvedRun:
     def __call__(self, proposer: Adaptive, judged: Judgement, attempt: int) -> Rules:
         terms, call = self.terms, self.task.call
         observed = self._observed(proposer)
+        future = min(proposer.terms.shape.future, terms.shape.horizon)  # beyond, nothing is merged
         return Rules(
             route=terms.route,
             rewards=terms.reward_range,
@@ -123,7 +144,7 @@ class ProvedRun:
             attempt=attempt,
             shared=terms.shared_noise,
             observed=observed,
-            future=proposer.terms.shape.future if terms.route is Route.SEPARATION else 1,
+            future=future if terms.route is Route.SEPARATION else 1,
             separation=None if observed is None else self._separation(observed),
             norm=terms.norm,
             tolerance=judged.tolerance if call.gap is None else BELOW_GAP * call.gap,

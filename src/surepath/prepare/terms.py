@@ -7,6 +7,7 @@ from dataclasses import replace
 from surepath.errors import InputError
 from surepath.features import Features, OneHot
 from surepath.features.growing import Growing
+from surepath.features.kernels import never_negative
 from surepath.inference.proposal import Route
 from surepath.inference.states import Shape
 from surepath.inference.terms import ONE_HOT, Terms
@@ -69,7 +70,8 @@ def _proved(terms: Terms, call: Call, psi: Resolved) -> Terms:
     if terms.shape.symbols:
         return replace(terms, radius=ONE_HOT)
     if isinstance(psi.features, Growing):  # of which a proof takes the kernel alone
-        return replace(terms, radius=ONE_HOT)
+        apart = never_negative(psi.features.nystroem.kernel)
+        return replace(terms, radius=ONE_HOT if apart else 1.0)
     radius, noise, _ = size_of(call.system, psi, 1)
     if noise is not None:  # how long their means are does not matter
         return replace(terms, feature_noise=noise)

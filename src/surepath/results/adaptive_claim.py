@@ -10,7 +10,7 @@ from surepath.inference.merge_audit import walks
 from surepath.inference.paths import Challenger
 from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import EXACT, Terms
-from surepath.results.assumptions import of_adaptive
+from surepath.results.assumptions import of_adaptive, sure_of
 from surepath.results.certificate import Audit, Certificate, Level, Source, Status
 
 TOO_SHORT = (
@@ -116,7 +116,7 @@ def _claim(judged: Judgement, status: Status, tolerance: float | None, terms: Te
     if not status.certified:
         return "none"
     close = "optimal" if status is Status.OPTIMAL else f"within {tolerance:.3g} of optimal"
-    sure = f"with probability at least {1 - terms.delta:g}"
+    sure = f"with probability at least {sure_of(terms.delta)}"
     grounds = " and ".join(_grounds(judged))
     rests = f", resting on {grounds}" if grounds else ""
     unpaid = "" if judged.machine.pays else "; no reward was ever seen to differ from another"

@@ -19,13 +19,24 @@ INDEPENDENT = (
 )
 SHARED = (
     "given the actions, the noise of observations and rewards is independent between episodes; "
-    "steps of one episode may depend on each other"
+    "steps of one episode may depend on each other, and no plan that reacts to readings is meant"
 )
 LIKE_THE_PILOT = (
     "all observations are like those of the pilot, over which the kernel's information gain was "
     "bounded"
 )
 ESTIMATED_VARIANCES = "calibrated, not proved: intervals use estimated variances"
+
+
+def exactly(number: float) -> str:
+    """The number with all its digits: what is assumed must not be more than what is said."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def sure_of(delta: float) -> str:
+    """1 - delta in twelve digits, and never 1."""
+    plain = f"{1 - delta:.12g}"
+    return f"1 - {exactly(delta)}" if plain == "1" else plain
 
 
 class Sources(NamedTuple):
@@ -72,12 +83,14 @@ def of_proved(terms: Terms, rules: Rules | None) -> tuple[str, ...]:
     """What a proof rests on; `rules` are those of the attempt that succeeded."""
     low, high = terms.reward_range
     bounded = math.isfinite(terms.reward_span)
-    gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
+    gap = () if terms.gap is None else (f"a suboptimal plan loses at least {exactly(terms.gap)}",)
     return (
         DETERMINISTIC,
         STATIONARY,
         SHARED if terms.shared_noise else INDEPENDENT,
-        f"rewards between {low:g} and {high:g}" if bounded else _rewards(terms.reward_noise),
+        f"rewards between {exactly(low)} and {exactly(high)}"
+        if bounded
+        else _rewards(terms.reward_noise),
         *_of_route(terms, rules),
         *gap,
     )
@@ -88,18 +101,28 @@ def _of_route(terms: Terms, rules: Rules | None) -> tuple[str, ...]:
         return ()
     if terms.route is Route.NORM:
         assert terms.norm is not None  # of this route
-        features = _features(terms.radius, terms.feature_noise)
-        return (_linear(terms.shape.future, terms.norm), features)
+        return (_linear(terms.shape.future, terms.norm), _compared(terms, rules))
     observed = None if rules is None else rules.observed
     if terms.separation == EXACT or terms.shape.symbols or observed is None:
         return (_told_apart(terms),)
     assert rules is not None  # it has what is observed
-    size = "bounded by a diameter of" if observed.type == "bounded" else "of noise"
+    assert rules.separation is not None  # of this route
+    over = "" if rules.future == 1 else f", summed over {_seen(rules.future)} of some way on,"
     return (
         "hidden states of a level are one (they look, move and pay alike), or the means of their "
-        f"features differ by at least {rules.separation:.3g}; features {size} "
-        f"{observed.scale:.3g}: {observed.map}",
+        f"features{over} differ by at least {exactly(rules.separation)}",
+        _compared(terms, rules),
     )
+
+
+def _compared(terms: Terms, rules: Rules | None) -> str:
+    """The features by which ends of edges are compared."""
+    observed = None if rules is None else rules.observed
+    said = "" if observed is None else f": {observed.map}"
+    if terms.feature_noise is None:
+        return f"features no farther apart than {exactly(2 * terms.radius)}{said}"
+    parameter = exactly(terms.feature_noise)
+    return f"features in every direction sub-Gaussian with parameter {parameter}{said}"
 
 
 def _seen(future: int) -> str:

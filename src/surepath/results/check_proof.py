@@ -57,7 +57,7 @@ def _other_terms(attempt: Attempt, terms: Terms) -> tuple[str, ...]:
         "norm": (rules.norm, terms.norm),
         "gap": (rules.gap, terms.gap),
         "separation": (rules.separation, _separation(rules, terms)),
-        "future": (rules.future, terms.shape.future),
+        "future": (rules.future, min(terms.shape.future, terms.shape.horizon)),
         "features": (_sizes(rules), (terms.radius, terms.feature_noise)),
     }
     if terms.tolerance is not None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surepath.results.assumptions import Sources, of_fixed
+from surepath.results.assumptions import Sources, of_fixed, sure_of
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.usage import Usage
 from surepath.theory.schedule import Bounds, Schedule, bounds
@@ -44,7 +44,7 @@ def certify(
         status=status,
         tolerance=0.0 if status.certified else None,
         claim=f"these {len(levels)} actions are optimal with probability at least "
-        f"{1 - setting.delta:g}",
+        f"{sure_of(setting.delta)}",
         reason=refusal or _reason(proved, setting),
         delta=setting.delta,
         failure=proved.failure,

@@ -14,7 +14,7 @@ from surepath.inference.proposal import Route
 from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import Terms
 from surepath.results.adaptive_claim import conclude, interval, rounded_up
-from surepath.results.assumptions import of_proved
+from surepath.results.assumptions import of_proved, sure_of
 from surepath.results.certificate import Certificate, Level, Status
 
 
@@ -71,7 +71,7 @@ def conclude_proved(
 
 def _claim(attempt: Attempt, tolerance: float) -> str:
     close = "optimal" if attempt.optimal else f"within {tolerance:.3g} of optimal"
-    sure = f"with probability at least {1 - attempt.proposal.rules.delta:g}, proved"
+    sure = f"with probability at least {sure_of(attempt.proposal.rules.delta)}, proved"
     grounds = {
         Route.TREE: "without taking any two prefixes for one",
         Route.SEPARATION: "by a separation",
@@ -129,7 +129,8 @@ def proved_interval(
 ) -> tuple[float, float]:
     """Where the optimal value lies, within what rewards allow.
 
-    Of a proof: by Hoeffding's inequality for the plan's own fresh readings, at delta by itself.
+    Of a proof: by Hoeffding's inequality for the plan's own fresh readings. An estimate beside the
+    claim: how many there are depends on what was read.
     """
     if attempt is None:
         return interval(judged, terms.proposing())
