@@ -15,7 +15,6 @@ from surepath.inference.paths import reach
 from surepath.inference.states import Automaton
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values
-from surepath.readings.trie import Node
 from surepath.system import Actions
 
 
@@ -29,7 +28,7 @@ def walks(judged: Judgement, episodes: int) -> list[tuple[Actions, int]]:
     several = max(several, TUNING.least_audited)
     wanted = list[tuple[Actions, int]]()
     for actions in _merged(judged)[:several]:
-        short = TUNING.merge_readings - _walked(root, actions)
+        short = TUNING.merge_readings - root.walked(actions)
         if short > 0:
             wanted.append((actions, short))
     return wanted
@@ -65,13 +64,3 @@ def _onwards(machine: Automaton, values: Values, level: int, state: int, start: 
         actions.append(int(q[state].argmax()))
         state = int(layer.target[state, actions[-1]])
     return tuple(actions)
-
-
-def _walked(root: Node, actions: Actions) -> int:
-    """How often exactly these actions were run to their end."""
-    node = root
-    for action in actions:
-        if action not in node.children:
-            return 0
-        node = node.children[action]
-    return node.rewards.count

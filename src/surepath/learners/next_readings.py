@@ -97,7 +97,7 @@ def onwards(
     state, taken = 0, list(actions)
     for level, layer in enumerate(machine.layers):
         if level == len(actions):
-            below = [_read(root, (*actions, action)) for action in range(machine.n_actions)]
+            below = [root.walked((*actions, action)) for action in range(machine.n_actions)]
             taken.append(int(np.argmin(below)))
         elif level == len(taken):
             taken.append(int(counts[level][state].argmin()))
@@ -106,16 +106,6 @@ def onwards(
         if state == UNKNOWN:
             break
     return tuple(taken)
-
-
-def _read(root: Node, actions: Actions) -> int:
-    """How often the last of the actions was taken after the others."""
-    node = root
-    for action in actions:
-        if action not in node.children:
-            return 0
-        node = node.children[action]
-    return node.rewards.count
 
 
 def sharpen(

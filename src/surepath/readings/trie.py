@@ -64,6 +64,15 @@ class Node:
         self.targets: FloatArray | None = None  # y_a of every action, once all were tried
         self.value: float | None = None  # what Compute-V* returned
 
+    def walked(self, actions: Actions) -> int:
+        """How often the last of these actions was taken after the others, from here on."""
+        node = self
+        for action in actions:
+            if action not in node.children:
+                return 0
+            node = node.children[action]
+        return node.rewards.count
+
     def child(self, action: int) -> Node:
         if action not in self.children:
             self.children[action] = Node(self, action)
