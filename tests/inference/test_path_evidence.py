@@ -148,7 +148,7 @@ def test_the_bet_is_the_best_of_the_list_by_what_is_expected(said: Rules) -> Non
         [said.level / said.span * 2 ** (k / 4) for k in range(-24, 61)]
     )
     positive = 0
-    for seed in range(25):
+    for seed in range(60):
         rng = np.random.default_rng([3, seed])
         proposal = random_proposal(rng, said)
         evidence = PathEvidence(proposal)
