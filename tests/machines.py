@@ -143,7 +143,6 @@ def random_machine(
                     following.append((*prefixes[known[i][0]], known[i][1]))
         layers.append(
             Layer(
-                [[Node()] for _ in prefixes],
                 prefixes,
                 count,
                 np.where(count > 0, rng.random(shape), 0.0),

@@ -15,6 +15,7 @@ from machines import coins, read_trie, shape_of, symbols, written_trie
 from surepath.inference.consistency import Conflict, conflict, read_differently
 from surepath.inference.states import Automaton, Layer, Shape, derive
 from surepath.inference.tuning import TUNING
+from surepath.readings.columns import Grouped, TrieColumns
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
@@ -27,9 +28,10 @@ def one_state(tallies: list[RewardMoments]) -> Automaton:
     root = Node()
     for action, tally in enumerate(tallies):
         root.child(action).child(0).rewards.add(tally)
-    zeros = np.zeros((1, 1))
-    members = [[root.children[action] for action in range(len(tallies))]]
-    return Automaton([Layer(members, [()], zeros, zeros, zeros, zeros.astype(int))], 1)
+    columns, zeros = TrieColumns(root), np.zeros((1, 1))
+    one = np.arange(len(tallies)), np.zeros(len(tallies), dtype=int)
+    here, below = (Grouped(columns.level(level), *one) for level in (1, 2))
+    return Automaton([Layer([()], zeros, zeros, zeros, zeros.astype(int), here, below)], 1)
 
 
 def draws(rng: np.random.Generator, n: int, mean: float) -> RewardMoments:

@@ -11,15 +11,14 @@ from scipy import stats
 from machines import random_machine
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.states import UNKNOWN, Automaton, Layer
-from surepath.readings.trie import Node
 
 SURE = 1e-6  # probability with which a statistical threshold may be missed by a sound law
 
 
-def layer_of(members: list[list[Node]], n_actions: int, target: int) -> Layer:
-    shape = (len(members), n_actions)
+def layer_of(states: int, n_actions: int, target: int) -> Layer:
+    shape = (states, n_actions)
     zeros = np.zeros(shape)
-    return Layer(members, [()] * len(members), zeros, zeros, zeros, np.full(shape, target))
+    return Layer([()] * states, zeros, zeros, zeros, np.full(shape, target))
 
 
 def calibrated(
@@ -70,7 +69,7 @@ def test_calibrated_widths_hold_most_means(mean: float, count: int) -> None:
     delta, streams = 0.1, 4000
     wins = np.random.default_rng(4).binomial(count, mean, size=streams)
     found, at = np.unique(wins, return_inverse=True)
-    layer = layer_of([[Node()]], len(found), UNKNOWN)
+    layer = layer_of(1, len(found), UNKNOWN)
     layer.count = np.full((1, len(found)), float(count))
     layer.scatter = (found * (1 - found / count))[None]
     widths = calibrated(delta)
@@ -85,7 +84,7 @@ def test_few_equal_rewards_do_not_make_a_certain_mean(levels: int) -> None:
 
     What hides behind the zeros of one edge is not less likely because there are other edges.
     """
-    layer = layer_of([[Node()]], 1, UNKNOWN)
+    layer = layer_of(1, 1, UNKNOWN)
     layer.count = np.array([[8.0]])
     widths = calibrated()
     spreads = widths.spreads(Automaton([layer] * levels, 1))

@@ -27,7 +27,6 @@ from surepath.inference.paths import Path, best_path, challengers, reach
 from surepath.inference.states import UNKNOWN, Automaton, Edge
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values, estimate
-from surepath.readings.trie import Node
 
 # ---------------------------------------------------------------- the best path
 
@@ -104,7 +103,6 @@ def test_a_wide_challenger_is_not_hidden_by_a_good_one() -> None:
     layer = machine.layers[1]
     machine.layers[1] = replace(
         layer,
-        members=[[Node()], [Node()]],
         prefixes=[(0,), (1,)],
         count=np.full((2, 2), 9.0),
         mean=np.array([[0.8, 0.1], [0.6, 0.5]]),
@@ -163,10 +161,9 @@ def test_a_state_that_was_only_predicted_ends_the_challenger_there() -> None:
     machine = random_machine(np.random.default_rng(3), 3, 2, 2)
     layer = machine.layers[1]
     plan_state = int(machine.layers[0].target[0, 0])
-    other = len(layer.members)
+    other = len(layer.prefixes)
     machine.layers[1] = replace(
         layer,
-        members=[*layer.members, [Node()]],
         prefixes=[*layer.prefixes, (1,)],
         count=np.vstack([layer.count, [0.0, 0.0]]),
         mean=np.vstack([layer.mean, [0.0, 0.0]]),
@@ -179,7 +176,7 @@ def test_a_state_that_was_only_predicted_ends_the_challenger_there() -> None:
     values.q[1][other] = [0.2, 0.5]
     plan = Path([(0, 0), *best_from(machine, values, 1, plan_state)], UNKNOWN)
     spreads = [np.full(part.mean.shape, 0.01) for part in machine.layers]
-    guesses = [np.zeros(len(part.members)) for part in machine.layers]
+    guesses = [np.zeros(len(part.prefixes)) for part in machine.layers]
     guesses[1][other] = 0.09
     challenger = challengers(machine, plan, values, spreads, guesses, np.sqrt, strictly)[0]
     assert (challenger.level, challenger.action) == (0, 1)
@@ -207,7 +204,7 @@ def test_reach_is_the_most_on_any_way(sizes: tuple[int, int, int]) -> None:
         machine = random_machine(np.random.default_rng(seed), *sizes, counts=(0, 4, 4))
         found = reach(machine)
         for level in range(machine.horizon):
-            best = np.full(len(machine.layers[level].members), -np.inf)
+            best = np.full(len(machine.layers[level].prefixes), -np.inf)
             for actions in product(range(machine.n_actions), repeat=level):
                 edges = follow(machine, actions)
                 ends = [machine.layers[h].target[e] for h, e in enumerate(edges)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from samples import cloud, vectors
-from surepath.inference.symbols import Symbols, symbol_samples
+from surepath.inference.symbols import Symbols, seen_symbols
 from surepath.inference.tuning import TUNING
 from surepath.inference.vector_samples import vector_samples
 from surepath.readings.digests import Cloud
@@ -371,8 +371,7 @@ def test_a_position_nobody_read_says_nothing() -> None:
         found = float(compare.log_odds(samples[0], samples[1]))
         assert found == pytest.approx(compared(groups))
     counts = [np.array([3.0, 4.0]), np.array([5.0, 1.0])]
-    read = [Cloud(int(c.sum()), c, np.diag(c)) for c in counts]
-    pair = symbol_samples([[read[0], None], [read[1], read[0]]], 2)
+    pair = seen_symbols(np.array([[counts[0], [0, 0]], [counts[1], counts[0]]]))
     assert float(Symbols().log_odds(*pair)) == pytest.approx(odds(*counts))
 
 

@@ -12,7 +12,6 @@ from machines import random_machine
 from surepath.inference.states import UNKNOWN, Automaton, Layer
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values, estimate, shortage
-from surepath.readings.trie import Node
 
 MOST = 7.0  # that a reward can be
 SPAN = 1.0
@@ -27,13 +26,12 @@ def layer_of(
 ) -> Layer:
     count = np.where(expanded[:, None], 9.0, 0.0) * np.ones_like(mean)
     return Layer(
-        [[Node()] for _ in mean],
         [(0,)] * len(mean),
         count,
         np.where(count > 0, mean, 0.0),
         np.zeros_like(mean),
         np.full(mean.shape, UNKNOWN) if target is None else target,
-        points,
+        points=points,
     )
 
 
@@ -226,7 +224,6 @@ def test_where_many_states_are_known_some_are_enough() -> None:
         count[tried:, 0] = np.arange(states - tried) + 1
         layer = replace(
             machine.layers[1],
-            members=[[Node()] for _ in range(states)],
             prefixes=[(0,)] * states,
             count=count,
             mean=np.zeros((states, 3)),

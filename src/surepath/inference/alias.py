@@ -29,6 +29,7 @@ from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Separation
 from surepath.inference.states import Automaton, Layer, Shape
 from surepath.inference.tuning import TUNING
+from surepath.readings.columns import Grouped, sums_by
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 
@@ -37,6 +38,11 @@ APART = -1
 
 ONE_NODE = np.zeros((1, 1), dtype=np.int64)
 """The only way through a window of one node."""
+
+
+MOST_EMPTY = 16
+"""Keys are numbered by a table where it has at most so many times as many places as there are keys:
+sorting them takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +80,50 @@ class GoingOn:
 
 @dataclass(frozen=True)
 class _Level:
-    """The nodes of a level that were read, as arrays."""
+    """The nodes of a level that were read, as arrays: N of them."""
 
-    nodes: list[Node]
+    nodes: Grouped  # by state
     parents: IntArray  # [N], their places among the nodes of the level above
     edge: IntArray  # [N], the edge they were reached by: state of the level above and action
-    state: IntArray  # [N]
     way: IntArray  # [N], the edge where its merge is settled, else APART
     shape: Shape
 
     @cached_property
     def read(self) -> tuple[FloatArray, Comparison]:
         """Their readings as samples, [N, 1, ...]; most levels are never compared."""
-        windows = [[node.digest] for node in self.nodes]
-        return samples_of(windows, self.shape.dimension, symbols=self.shape.symbols)
+        many = len(self.nodes.rows)
+        each = Grouped(self.nodes.columns, self.nodes.rows, np.arange(many))
+        shape = self.shape
+        return samples_of([each], (many, 1), shape.dimension, symbols=shape.symbols)
+
+    def node(self, place: int) -> Node:
+        return self.nodes.columns.nodes[int(self.nodes.rows[place])]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Nodes below merges, by the way in that they came and by the state that it leads into.
+
+    Both together with the edge they were reached by.
+    """
+
+    above: _Level  # where the ways lead in
+    below: _Level
+    at: IntArray  # [N], places, in the level above, of the nodes that those below go on from
+    kept: IntArray  # [n], places of the nodes below that came by a merge that is settled
+    way: IntArray  # [n]
+    pool: IntArray  # [n]
+
+    def example(self, way: int) -> tuple[Node, Node, Node]:
+        """Of the nodes that came one way: the one read most, its way in, and another way in."""
+        came = self.way == way
+        places = self.kept[came]
+        read = self.below.nodes.columns.read[self.below.nodes.rows[places]]
+        mine = int(places[read.argmax()])
+        pool = self.pool == self.pool[came][0]
+        other = int(self.kept[pool & ~came][0])
+        above = self.above
+        return self.below.node(mine), above.node(self.at[mine]), above.node(self.at[other])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +135,8 @@ class _Compared:
     chance: FloatArray  # [W], of so much difference in samples of one law
     evidence: FloatArray  # [W], against the declared separation
     counts: FloatArray  # [W], readings that came this way
-    nodes: list[tuple[Node, Node, Node]]  # [W]: read most of them, its way in, another way in
+    read: IntArray  # [W], the number of the way
+    ways: _Ways
 
     @property
     def final_odds(self) -> FloatArray:
@@ -107,8 +144,11 @@ class _Compared:
         return np.where(self.counts >= TUNING.alias_readings, self.odds, np.inf)
 
     def alias(self, i: int) -> Alias:
-        node, mine, other = self.nodes[i]
+        node, mine, other = self.ways.example(self.read[i])
         return Alias(mine.prefix, other.prefix, node.level, int(self.counts[i]))
+
+    def suspect(self, i: int) -> Suspect:
+        return Suspect(self.ways.example(self.read[i])[0].prefix, int(self.counts[i]))
 
 
 def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingOn:
@@ -122,19 +162,19 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
     if clearest.final_odds[i] < -math.log(2 * many / TUNING.consistency_alarm):
         return GoingOn(clearest.alias(i), [])
     odd = min(TUNING.odd_chance, TUNING.odd_at_once / many)
-    suspects = list[Suspect]()
+    suspects, paid = list[Suspect](), machine.pays
     for each in compared:
         suspected = each.chance < odd
-        if not machine.pays and each.ahead == 1:
+        if not paid and each.ahead == 1:
             suspected |= True
         for i in np.flatnonzero(suspected & (each.evidence < separation.evidence)).tolist():
-            suspects.append(Suspect(each.nodes[i][0].prefix, int(each.counts[i])))
+            suspects.append(each.suspect(i))
     return GoingOn(None, suspects)
 
 
 def _compared(levels: list[_Level], separation: Separation) -> Iterator[_Compared]:
     for last in range(1, len(levels)):
-        at = np.arange(len(levels[last].nodes))
+        at = np.arange(len(levels[last].parents))
         for level in range(last - 1, -1, -1):
             at = levels[level + 1].parents[at]
             found = _compare(levels[level], levels[last], at, last - level, separation)
@@ -144,43 +184,35 @@ def _compared(levels: list[_Level], separation: Separation) -> Iterator[_Compare
 
 def _levels(machine: Automaton, shape: Shape, separation: Separation) -> list[_Level]:
     """Level 1 and below: everything begins in one state."""
-    levels = list[_Level]()
-    places = {id(machine.layers[0].members[0][0]): 0}
+    levels, read = list[_Level](), machine.layers[0].here
     for above, layer in zip(machine.layers, machine.layers[1:], strict=False):
         if above.sorting is None:
             break
-        levels.append(_level(above, layer, places, shape, separation))
-        places = {id(node): place for place, node in enumerate(levels[-1].nodes)}
+        levels.append(_level(above, layer, read, separation, shape))
+        read = levels[-1].nodes
     return levels
 
 
 def _level(
-    above: Layer, layer: Layer, places: dict[int, int], shape: Shape, separation: Separation
+    above: Layer, layer: Layer, read: Grouped, separation: Separation, shape: Shape
 ) -> _Level:
-    """`places` are those of the nodes of the level above, by identity."""
+    """`read` are the nodes of the level above that were read."""
     assert above.sorting is not None
-    owners = {id(node): state for state, nodes in enumerate(above.members) for node in nodes}
     sure = np.full(above.count.size, False)
     for (state, action), evidence in zip(
         above.sorting.edges, above.sorting.merges.evidence, strict=True
     ):
         sure[state * shape.n_actions + action] = evidence >= separation.evidence
-    found = [
-        (node, state)
-        for state, members in enumerate(layer.members)
-        for node in members
-        if node.digest is not None
-    ]
-    nodes = [node for node, _ in found]
-    edge = np.array([owners[id(node.parent)] * shape.n_actions + node.action for node in nodes])
-    return _Level(
-        nodes,
-        np.array([places[id(node.parent)] for node in nodes]),
-        edge,
-        np.array([state for _, state in found]),
-        np.where(sure[edge], edge, APART),
-        shape,
-    )
+    columns = layer.here.columns
+    seen = np.flatnonzero(columns.read[layer.here.rows])
+    nodes = Grouped(columns, layer.here.rows[seen], layer.here.groups[seen])
+    place = np.zeros(len(above.here.columns), dtype=np.int64)
+    place[read.rows] = np.arange(len(read.rows))
+    edge_of = np.zeros(len(columns), dtype=np.int64)
+    edge_of[above.below.rows] = above.below.groups
+    edge = edge_of[nodes.rows]
+    way = np.where(sure[edge], edge, APART)
+    return _Level(nodes, place[columns.parent[nodes.rows]], edge, way, shape)
 
 
 def _compare(
@@ -191,15 +223,15 @@ def _compare(
     if not len(kept):
         return None
     edges = int(below.edge.max()) + 1
-    pools, pool = np.unique(above.state[at[kept]] * edges + below.edge[kept], return_inverse=True)
-    ways, way = np.unique(above.way[at[kept]] * edges + below.edge[kept], return_inverse=True)
-    if len(ways) == len(pools):  # one way into every state
+    state = above.nodes.groups[at[kept]]
+    pools, pool = _numbered(state * edges + below.edge[kept])
+    ways, way = _numbered(above.way[at[kept]] * edges + below.edge[kept])
+    if ways == pools:  # one way into every state
         return None
     samples, kind = below.read
-    by_way, by_pool = (np.zeros((len(kinds), *samples.shape[1:])) for kinds in (ways, pools))
-    np.add.at(by_way, way, samples[kept])
-    np.add.at(by_pool, pool, samples[kept])
-    pool_of = np.zeros(len(ways), dtype=np.int64)
+    by_way = sums_by(way, samples[kept], ways)
+    by_pool = sums_by(pool, samples[kept], pools)
+    pool_of = np.zeros(ways, dtype=np.int64)
     pool_of[way] = pool
     rest = by_pool[pool_of] - by_way
     counts, others = (kind.counts(part)[:, 0] for part in (by_way, rest))
@@ -215,15 +247,17 @@ def _compare(
         kind.chance(mine, theirs),
         separation.log_evidence(kind, apart)[:, 0],
         counts[read],
-        [_example(above, below, at, kept, way == w, pool == pool_of[w]) for w in read],
+        read,
+        _Ways(above, below, at, kept, way, pool),
     )
 
 
-def _example(
-    above: _Level, below: _Level, at: IntArray, kept: IntArray, way: IntArray, pool: IntArray
-) -> tuple[Node, Node, Node]:
-    """Of the nodes that came one way: the one read most, its way in, and another way in."""
-    places: list[int] = kept[way].tolist()
-    mine = max(places, key=lambda place: below.nodes[place].count)
-    other = int(kept[pool & ~way][0])
-    return below.nodes[mine], above.nodes[int(at[mine])], above.nodes[int(at[other])]
+def _numbered(keys: IntArray) -> tuple[int, IntArray]:
+    """How many different keys there are, and the number of each among them."""
+    span = int(keys.max()) + 1
+    if span > MOST_EMPTY * len(keys):
+        found, number = np.unique(keys, return_inverse=True)
+        return len(found), number
+    there = np.zeros(span, dtype=np.int64)
+    there[keys] = 1
+    return int(there.sum()), (np.cumsum(there) - 1)[keys]

@@ -8,17 +8,18 @@ cannot tell them apart, or the future is too short. Only rewards are compared he
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from surepath.inference.states import Automaton
+from surepath.inference.states import Automaton, Layer
 from surepath.inference.tuning import TUNING
+from surepath.readings.columns import sums_by
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node, Tally
-from surepath.system import Actions, FloatArray
+from surepath.system import Actions, FloatArray, IntArray
 from surepath.theory.floor import binary_kl
 
 ROUNDING = 1e-9
@@ -57,27 +58,24 @@ def conflict(
     One that was read too little (`final` is False) is returned on mere suspicion, so that it is
     read more often. One that was read enough is returned only where chance cannot explain it.
     """
-    pairs = [
-        (nodes, node, rest)
-        for layer in machine.layers
-        for nodes in layer.members
-        for action in range(machine.n_actions)
-        for node, rest in _splits([n.children[action] for n in nodes if action in n.children])
-    ]
-    if not pairs:
+    found = [_splits(layer) for layer in machine.layers]
+    owners = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
+    rows = np.concatenate([rows for rows, _ in found])
+    if not len(rows):
         return None
     suspicion, alarm = (
-        math.log(2 * len(pairs) / chance)
+        math.log(2 * len(rows) / chance)
         for chance in (TUNING.consistency_suspicion, TUNING.consistency_alarm)
     )
-    sides = _Sides.of([(node.rewards, rest) for _, node, rest in pairs])
+    sides = _Sides(*np.concatenate([sides for _, sides in found], axis=2))
     suspect = np.flatnonzero(_scores(sides, reward_range, suspicion) > suspicion)
     scores = _scores(sides, reward_range, alarm)
     beyond = list[tuple[bool, float, Conflict]]()
     for i in suspect.tolist():
-        nodes, node, rest = pairs[i]
-        short = tuple(_short(node, nodes, future, machine))
-        odd = Conflict(node.level - 1, node.prefix, node.rewards, rest, short)
+        layer = machine.layers[int(owners[i])]
+        node = layer.below.columns.nodes[int(rows[i])]
+        short = tuple(_short(node, layer, future, machine))
+        odd = Conflict(node.level - 1, node.prefix, node.rewards, sides.rest(i), short)
         if not odd.final or scores[i] > alarm:
             beyond.append((odd.final, float(scores[i]), odd))
     # Those that are final count first: nothing else will explain them.
@@ -87,7 +85,7 @@ def conflict(
 def read_differently(machine: Automaton) -> Actions | None:
     """A prefix whose readings are not all the same: where they have no noise there is none."""
     for layer in machine.layers:
-        for node in (node for nodes in layer.members for node in nodes):
+        for node, _ in layer.here.nodes():
             cloud: Cloud | None = node.digest
             if cloud is not None:
                 squares = np.diag(cloud.squares) if cloud.squares.ndim > 1 else cloud.squares
@@ -97,39 +95,44 @@ def read_differently(machine: Automaton) -> Actions | None:
     return None
 
 
-def _splits(nodes: list[Node]) -> list[tuple[Node, Tally]]:
-    """Each node with enough rewards beside all the others."""
-    read = [node for node in nodes if node.rewards.count > 1]
-    before, after = _running(read), _running(read[::-1])[::-1]
-    splits = list[tuple[Node, Tally]]()
-    for node, rest, others in zip(read, before, after, strict=True) if len(read) > 1 else ():
-        rest.add(others)
-        if node.rewards.count <= rest.count:  # the side read less is the one to suspect
-            splits.append((node, rest))
-    return splits
+def _splits(layer: Layer) -> tuple[IntArray, FloatArray]:
+    """Each node with enough rewards beside all others of its edge: its row, and both sides.
 
-
-def _running(nodes: list[Node]) -> list[Tally]:
-    """For each node, the rewards of all that come before it."""
-    so_far, found = Tally(), list[Tally]()
-    for node in nodes:
-        found.append(Tally(so_far.count, so_far.total, so_far.scatter))
-        so_far.add(node.rewards)
-    return found
+    The side read less is the one to suspect. Sides are [3, 2, P]: number, sum and scatter.
+    """
+    below = layer.below
+    read = np.flatnonzero(below.columns.rewards[below.rows, 0] > 1)
+    rows, edge = below.rows[read], below.groups[read]
+    count, total, scatter = below.columns.rewards[rows].T
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is infinite
+        whole, all_total = (sums_by(edge, each, layer.count.size)[edge] for each in (count, total))
+        # What is left of the whole, about the mean of the whole: little cancels.
+        middle = all_total / whole
+        about = scatter + count * (total / count - middle) ** 2
+        rest, rest_total = whole - count, all_total - total
+        shift = rest_total / np.maximum(rest, 1) - middle
+        spread = sums_by(edge, about, layer.count.size)[edge] - about - rest * shift**2
+    sides = np.array(
+        [[count, rest], [total, rest_total], [scatter, np.maximum(spread, 0.0)]], dtype=float
+    )
+    kept = (rest > 0) & (count <= rest)
+    return rows[kept], sides[..., kept]
 
 
 def _short(
-    node: Node, members: list[Node], future: int, machine: Automaton
+    node: Node, layer: Layer, future: int, machine: Automaton
 ) -> Iterator[tuple[Actions, int]]:
     """Sequences behind the sorting of the node's parent that were read too little."""
     if node.rewards.count < TUNING.consistency_readings:
         yield node.prefix, node.rewards.count
     parent = node.parent
     assert parent is not None  # an action leads to the node
-    # Over several steps states are told apart by whatever may follow, here and elsewhere.
-    others = [member for member in members if member is not parent]
     merged = parent.level + future <= machine.horizon  # else nothing is told apart by what follows
-    for nodes in ([parent], others) if merged and future > 1 else ():
+    if not merged or future == 1:
+        return
+    # Over several steps states are told apart by whatever may follow, here and elsewhere.
+    alike = next(nodes for nodes in layer.members if parent in nodes)
+    for nodes in ([parent], [member for member in alike if member is not parent]):
         known = max(nodes, key=lambda member: member.count)
         for actions in product(range(machine.n_actions), repeat=future - 1):
             count = sum(_read(member, actions) for member in nodes)
@@ -154,10 +157,9 @@ class _Sides:
     total: FloatArray
     scatter: FloatArray
 
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[Tally, Tally]]) -> _Sides:
-        rows = [[(t.count, t.total, t.scatter) for t in pair] for pair in pairs]
-        return cls(*np.array(rows, dtype=float).T)
+    def rest(self, i: int) -> Tally:
+        """The other side of a pair."""
+        return Tally(int(self.count[1, i]), float(self.total[1, i]), float(self.scatter[1, i]))
 
     @property
     def mean(self) -> FloatArray:

@@ -21,6 +21,7 @@ from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.values import Values, estimate, missing
+from surepath.readings.columns import TrieColumns
 from surepath.readings.trie import Node
 from surepath.system import Actions
 
@@ -131,13 +132,15 @@ class Judgement:
 
 
 @one_thread()
-def judge(root: Node, terms: Terms, *, look_on: bool = False) -> Judgement:
+def judge(
+    root: Node, terms: Terms, *, look_on: bool = False, columns: TrieColumns | None = None
+) -> Judgement:
     """What the readings decide.
 
     Whether prefixes that look alike go on alike is asked when all else is settled, and where
-    `look_on` says so.
+    `look_on` says so. columns: the trie as arrays, where somebody has them.
     """
-    machine = derive(root, terms.shape, terms.merge_test)
+    machine = derive(root, terms.shape, terms.merge_test, columns)
     if not (terms.predict and machine.pays):
         machine.forbid_predictions()
     if missing(machine, 1):

@@ -23,7 +23,7 @@ def walks(judged: Judgement, episodes: int) -> list[tuple[Actions, int]]:
 
     Those that promise most come first: a wrong one matters most there. Empty when all is done.
     """
-    root = judged.machine.layers[0].members[0][0]
+    root = judged.machine.layers[0].here.columns.nodes[0]
     several = int(TUNING.followed_share * episodes / TUNING.merge_readings)
     several = max(several, TUNING.least_audited)
     wanted = list[tuple[Actions, int]]()

@@ -209,7 +209,7 @@ def _trace(
 
 def reach(machine: Automaton) -> list[FloatArray]:
     """The most that can have been collected on the way to each state; [S] for each level."""
-    best = [np.full(len(layer.members), -np.inf) for layer in machine.layers]
+    best = [np.full(len(layer.prefixes), -np.inf) for layer in machine.layers]
     best[0][0] = 0.0
     for level, layer in enumerate(machine.layers[:-1]):
         arrive = best[level][:, None] + layer.mean

@@ -151,16 +151,19 @@ def _test(
 
 @cache
 def ways_through(n_actions: int, length: int) -> tuple[list[Actions], IntArray]:
-    """The continuations of a window, and the positions of the nodes that each of them passes.
-
-    A window is a node, followed by the windows of its children.
-    """
-    size = [0]  # of a window, by its length
-    for _ in range(length):
-        size.append(1 + n_actions * size[-1])
+    """The continuations of a window, and the positions of the nodes that each of them passes."""
+    size = window_sizes(n_actions, length)
     actions = list(product(range(n_actions), repeat=length - 1))
     positions = np.zeros((len(actions), length), dtype=np.int64)
     for way, taken in enumerate(actions):
         for step, action in enumerate(taken, start=1):
             positions[way, step] = positions[way, step - 1] + 1 + action * size[length - step]
     return actions, positions
+
+
+def window_sizes(n_actions: int, length: int) -> list[int]:
+    """How many nodes a window has, by its length: it is a node and the windows of its children."""
+    size = [0]
+    for _ in range(length):
+        size.append(1 + n_actions * size[-1])
+    return size

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -23,9 +22,15 @@ from surepath.decoding import limits
 from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
 from surepath.inference.same_law import samples_of
-from surepath.inference.separation import Merges, Separation, settle_merges, ways_through
-from surepath.readings.digests import Cloud
-from surepath.readings.trie import Node, Tally
+from surepath.inference.separation import (
+    Merges,
+    Separation,
+    settle_merges,
+    ways_through,
+    window_sizes,
+)
+from surepath.readings.columns import NO_NODES, Columns, Grouped, TrieColumns
+from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 
 Edge: TypeAlias = tuple[int, int]
@@ -54,14 +59,23 @@ class Sorting:
 class Layer:
     """The states of one level and the edges that leave them."""
 
-    members: list[list[Node]]  # by state
     prefixes: list[Actions]  # a way to reach each state
     count: FloatArray  # [S, A] rewards read
     mean: FloatArray  # [S, A]
     scatter: FloatArray  # [S, A], squared distances from the mean
     target: IntArray  # [S, A] state of the next level, or UNKNOWN
+    here: Grouped = NO_NODES  # the nodes of the level, by state
+    below: Grouped = NO_NODES  # those that the edges lead to, by edge: A times its state + action
     points: FloatArray | None = None  # [S, d] mean features, where one observation is the future
     sorting: Sorting | None = None  # of the ends of these edges; None at the last
+
+    @property
+    def members(self) -> list[list[Node]]:
+        """The nodes of each state."""
+        members = [list[Node]() for _ in self.prefixes]
+        for node, state in self.here.nodes():
+            members[state].append(node)
+        return members
 
     @property
     def edges(self) -> list[Edge]:
@@ -114,105 +128,119 @@ class Shape:
         return self.n_actions ** (self.future - 1) if self.future <= self.horizon else 1
 
 
-def derive(root: Node, shape: Shape, separation: Separation | None = None) -> Automaton:
-    """The machine that the readings below `root` show; its merges are tested where asked."""
+def derive(
+    root: Node,
+    shape: Shape,
+    separation: Separation | None = None,
+    columns: TrieColumns | None = None,
+) -> Automaton:
+    """The machine that the readings below `root` show; its merges are tested where asked.
+
+    columns: the trie as arrays, where somebody has them.
+    """
+    trie = columns or columns_of(root, shape)
     layers = list[Layer]()
-    members: list[list[Node]] = [[root]]
+    here = Grouped(trie.level(0), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     prefixes: list[Actions] = [()]
     for level in range(shape.horizon):
-        layer = _layer(members, prefixes, shape.n_actions)
+        layer = _layer(here, trie.level(level + 1), prefixes, shape.n_actions)
         if level and shape.future == 1:
-            layer.points = _points(members, shape.dimension)
+            layer.points = _points(here, len(prefixes), shape)
         layers.append(layer)
         if level + 1 < shape.horizon:
-            members, prefixes = _follow(layer, shape, level + 1, separation)
+            here, prefixes = _follow(layer, trie, shape, separation)
     return Automaton(layers, shape.n_actions)
 
 
-def _layer(members: list[list[Node]], prefixes: list[Actions], n_actions: int) -> Layer:
-    shape = (len(members), n_actions)
-    layer = Layer(
-        members,
-        prefixes,
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.full(shape, UNKNOWN),
-    )
-    for state, nodes in enumerate(members):
-        for action in range(n_actions):
-            tally = Tally()
-            for node in _children(nodes, action):
-                tally.add(node.rewards)
-            layer.count[state, action] = tally.count
-            layer.mean[state, action] = tally.mean
-            layer.scatter[state, action] = tally.scatter
-    return layer
+def columns_of(root: Node, shape: Shape) -> TrieColumns:
+    """The trie as arrays: with the counts of symbols, which are what is read of them."""
+    return TrieColumns(root, shape.dimension if shape.symbols else 0)
 
 
-def _points(members: list[list[Node]], dimension: int) -> FloatArray:
+def _layer(here: Grouped, columns: Columns, prefixes: list[Actions], n_actions: int) -> Layer:
+    ends = here.below(columns)
+    below = Grouped(columns, ends.rows, ends.groups * n_actions + ends.actions)
+    shape = (len(prefixes), n_actions)
+    count, mean, scatter = (each.reshape(shape) for each in pooled_rewards(below, shape))
+    return Layer(prefixes, count, mean, scatter, np.full(shape, UNKNOWN), here, below)
+
+
+def pooled_rewards(
+    below: Grouped, shape: tuple[int, int]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Number, mean and scatter of the rewards of each group."""
+    groups = shape[0] * shape[1]
+    counts, totals, scatters = below.columns.rewards[below.rows].T
+    count, total = below.sums(counts, groups), below.sums(totals, groups)
+    mean = total / np.maximum(count, 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is infinite
+        shift = totals / np.maximum(counts, 1) - mean[below.groups]
+        return count, mean, below.sums(scatters + counts * shift * shift, groups)
+
+
+def _points(here: Grouped, states: int, shape: Shape) -> FloatArray:
     """The mean features of each state's readings."""
-    points = np.zeros((len(members), dimension))
-    for state, nodes in enumerate(members):
-        clouds: list[Cloud] = [node.digest for node in nodes if node.digest is not None]
-        total = sum((cloud.total for cloud in clouds), np.zeros(dimension))
-        points[state] = total / sum(cloud.count for cloud in clouds)
-    return points
-
-
-def _children(nodes: Sequence[Node], action: int) -> list[Node]:
-    return [node.children[action] for node in nodes if action in node.children]
+    columns, rows = here.columns, here.rows
+    if shape.symbols:
+        totals = here.sums(columns.features[rows], states)
+    else:
+        totals = np.zeros((states, shape.dimension))
+        for node, state in here.nodes():
+            if node.digest is not None:
+                totals[state] += node.digest.total
+    return totals / here.sums(columns.read[rows], states)[:, None]
 
 
 def _follow(
-    layer: Layer, shape: Shape, level: int, separation: Separation | None
-) -> tuple[list[list[Node]], list[Actions]]:
-    """Sort the ends of a layer's edges into states of the level; their members and prefixes."""
-    # Without a full window states may look alike and differ: there nothing is merged.
-    depth = shape.future if level + shape.future <= shape.horizon else 0
-    children = {
-        (state, action): _children(nodes, action)
-        for state, nodes in enumerate(layer.members)
-        for action in range(shape.n_actions)
-    }
-    ends = {edge: nodes for edge, nodes in children.items() if any(n.count for n in nodes)}
-    if not ends:
-        return [], []
-    edges = list(ends)
-    counts = np.array([sum(node.count for node in ends[edge]) for edge in edges], dtype=float)
+    layer: Layer, trie: TrieColumns, shape: Shape, separation: Separation | None
+) -> tuple[Grouped, list[Actions]]:
+    """Sort the ends of a layer's edges into states of the next level: its nodes, and prefixes."""
+    columns, below = layer.below.columns, layer.below
+    read = below.sums(columns.read[below.rows], layer.count.size)
+    found = np.flatnonzero(read)  # edges whose ends were read
+    edges: list[Edge] = [divmod(edge, shape.n_actions) for edge in found.tolist()]
+    counts = read[found]
     order: list[int] = np.argsort(-counts, kind="stable").tolist()
-    labels, merges, comparison = np.arange(len(edges)), Merges.none(len(edges)), None
-    if depth:
-        windows = [_window(ends[edge], shape.n_actions, depth) for edge in edges]
-        labels, merges, comparison = _sorted(windows, shape, depth, order, separation)
-    layer.sorting = Sorting(edges, counts, labels, merges, comparison)
-    n_states = int(labels.max(initial=-1)) + 1
-    members = [list[Node]() for _ in range(n_states)]
-    prefixes: list[Actions] = [()] * n_states
+    end_of = np.full(len(read), UNKNOWN)
+    end_of[found] = np.arange(len(found))
+    known = end_of[below.groups] != UNKNOWN
+    ends = Grouped(columns, below.rows[known], end_of[below.groups[known]])
+    labels, merges, comparison = _sorted(ends, len(edges), trie, shape, order, separation)
+    layer.sorting = Sorting(edges, counts, labels, merges, comparison) if edges else None
+    layer.target.reshape(-1)[found] = labels
+    prefixes: list[Actions] = [()] * (int(labels.max(initial=-1)) + 1)
     for i in order:
         state, action = edges[i]
-        label = int(labels[i])
-        layer.target[state, action] = label
-        members[label] += ends[edges[i]]
-        prefixes[label] = prefixes[label] or (*layer.prefixes[state], action)
-    return members, prefixes
+        prefixes[labels[i]] = prefixes[labels[i]] or (*layer.prefixes[state], action)
+    # By state; within it, those whose edge was read most come first.
+    place = np.argsort(np.array(order, dtype=np.int64))
+    sequence = np.lexsort((place[ends.groups], labels[ends.groups]))
+    return Grouped(columns, ends.rows[sequence], labels[ends.groups[sequence]]), prefixes
 
 
 def _sorted(
-    windows: list[list[Cloud | None]],
+    ends: Grouped,
+    size: int,
+    trie: TrieColumns,
     shape: Shape,
-    depth: int,
     order: list[int],
     separation: Separation | None,
-) -> tuple[IntArray, Merges, Comparison]:
-    """The states of the windows, how sure their merges are, and what they were told apart by."""
+) -> tuple[IntArray, Merges, Comparison | None]:
+    """The states of the ends, how sure their merges are, and what they were told apart by."""
+    level = ends.columns.level
+    # Without a full window states may look alike and differ: there nothing is merged.
+    if not size or level + shape.future > shape.horizon:
+        return np.arange(size), Merges.none(size), None
     samples, comparison = samples_of(
-        windows, shape.dimension, symbols=shape.symbols, products=separation is not None
+        *_windows(ends, size, trie, shape),
+        shape.dimension,
+        symbols=shape.symbols,
+        products=separation is not None,
     )
     labels = _sort(comparison.brief(samples), comparison, order)
     if separation is None:
-        return labels, Merges.none(len(windows)), comparison
-    ways = ways_through(shape.n_actions, depth)[1]
+        return labels, Merges.none(size), comparison
+    ways = ways_through(shape.n_actions, shape.future)[1]
     while True:
         merges = settle_merges(samples, labels, order, comparison, ways, separation)
         if not merges.differs.any():
@@ -221,16 +249,22 @@ def _sorted(
         labels = np.unique(labels + (labels.max() + 1) * merges.differs, return_inverse=True)[1]
 
 
-def _window(nodes: list[Node], n_actions: int, depth: int) -> list[Cloud | None]:
-    """Pooled readings of the nodes and of what lies below them, as far as the future reaches."""
-    pooled: Cloud | None = None
-    for node in nodes:
-        if node.digest is not None:
-            pooled = node.digest if pooled is None else pooled.merge(node.digest)
-    if depth == 1:
-        return [pooled]
-    below = (_window(_children(nodes, a), n_actions, depth - 1) for a in range(n_actions))
-    return [pooled, *chain.from_iterable(below)]
+def _windows(
+    ends: Grouped, size: int, trie: TrieColumns, shape: Shape
+) -> tuple[list[Grouped], tuple[int, int]]:
+    """The nodes of the ends and of what lies below them, as far as the future reaches.
+
+    Each is in the group of its end and of its position in the window; with the number of ends, and
+    of positions.
+    """
+    sizes = window_sizes(shape.n_actions, shape.future)
+    read = [Grouped(ends.columns, ends.rows, ends.groups * sizes[-1])]
+    for step in range(1, shape.future):
+        columns = trie.level(read[-1].columns.level + 1)
+        part = read[-1].below(columns)
+        cells = part.groups + 1 + part.actions * sizes[shape.future - step]
+        read.append(Grouped(columns, part.rows, cells))
+    return read, (size, sizes[-1])
 
 
 def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart, WindowReadings, chi_square_tail, log_gamma
+from surepath.inference.comparison import Apart, chi_square_tail, log_gamma
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 
@@ -91,9 +91,7 @@ def _log_marginal(counts: FloatArray) -> FloatArray:
     return math.lgamma(prior) - log_gamma(counts.sum(axis=-1) + prior) + each.sum(axis=-1)
 
 
-def symbol_samples(windows: WindowReadings, dimension: int) -> FloatArray:
-    """Counts, [G, P, D], of the symbols that were seen at all: the others say nothing."""
-    empty = np.zeros(dimension)
-    counts = np.array([[empty if c is None else c.total for c in window] for window in windows])
+def seen_symbols(counts: FloatArray) -> FloatArray:
+    """Counts [G, P, D] of the symbols that were seen at all: the others say nothing."""
     seen = counts.any(axis=(0, 1))
     return counts[..., seen] if seen.any() else counts[..., :1]

@@ -28,7 +28,7 @@ from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.merge_audit import walks
 from surepath.inference.paths import Challenger, reach
-from surepath.inference.states import Automaton
+from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
@@ -75,6 +75,7 @@ class Adaptive(Asking):
         super().__init__(shape.horizon, shape.n_actions, embedding, terms.reward_range)
         self.terms = terms
         self.root = Node()
+        self.columns = columns_of(self.root, terms.shape)
         self.judgement: Judgement | None = None  # None while hardly anything was read
         self.dependence = Dependence(features)
         self.growth = Growth(features) if isinstance(features, Growing) else None
@@ -162,6 +163,7 @@ class Adaptive(Asking):
         self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
     ) -> None:
         self.usage.nodes += self.root.take_in(actions, digests, rewards)
+        self.columns.touch(actions)
         self.drift.add(self.root, actions, digests, rewards)
 
     def _grow(self, growth: Growth) -> None:
@@ -171,6 +173,7 @@ class Adaptive(Asking):
         embedding = CloudEmbedding(growth.features, shape.n_actions, shape.future)
         self.embedding, self.dependence.features = embedding, growth.features
         self.root, self.usage.nodes = Node(), 0
+        self.columns = columns_of(self.root, shape)
         self.drift = Drift(self.terms.reward_range)
         for told in growth.retold(embedding):
             self._take_in(*told)
@@ -222,7 +225,7 @@ class Adaptive(Asking):
         look_on = self.root.count >= self._look_on
         if look_on:
             self._look_on = math.ceil(TUNING.looks_apart * self.root.count)
-        return judge(self.root, self.terms, look_on=look_on)
+        return judge(self.root, self.terms, look_on=look_on, columns=self.columns)
 
     def _look_further(self, why: str) -> bool:
         """One observation more, on the same readings; False where that is not allowed."""

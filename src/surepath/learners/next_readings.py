@@ -43,7 +43,7 @@ def _onwards(
     actions, useful = list[int](), 0
     state = int(machine.layers[level].target[edge])
     for below in range(level + 1, machine.horizon):
-        known = len(machine.layers[below].members)
+        known = len(machine.layers[below].prefixes)
         if state == UNKNOWN and known:
             # Nobody has taken this edge. It most likely leads to a state already seen: suppose one
             # of them at random, and go on as would be best from there.
@@ -67,7 +67,7 @@ def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
     """Most edges that are short on a path that begins with each edge; [S, A] for each level."""
     gains = [(part > 0).astype(np.float64) for part in short]
     for level in range(machine.horizon - 2, -1, -1):
-        if len(machine.layers[level + 1].members):
+        if machine.layers[level + 1].prefixes:
             best = gains[level + 1].max(axis=1)
             target = machine.layers[level].target
             gains[level] += np.where(target == UNKNOWN, best.mean(), best[target])

@@ -134,9 +134,10 @@ def _known(machine: Automaton, edges: list[tuple[int, Edge]]) -> Sums:
 def _noise(machine: Automaton, edges: list[tuple[int, Edge]], rules: Rules) -> FloatArray:
     """The mean distance that two samples of one state show, times the root of M."""
     found = np.zeros(len(edges))
+    members = [layer.members for layer in machine.layers]
     for i, (level, edge) in enumerate(edges):
         if rules.route is not Route.TREE and level + 1 < machine.horizon:
-            nodes = machine.layers[level + 1].members[int(machine.layers[level].target[edge])]
+            nodes = members[level + 1][int(machine.layers[level].target[edge])]
             clouds: list[Cloud] = [node.digest for node in nodes if node.digest is not None]
             pooled = clouds[0]
             for cloud in clouds[1:]:

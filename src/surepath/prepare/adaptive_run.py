@@ -49,7 +49,7 @@ class AdaptiveRun:
         """What the learner has found, at the end or before."""
         learner, terms, growth = self.learner, self.learner.terms, self.learner.growth
         tests = (learner.dependence, learner.drift)
-        judged = judge(learner.root, terms)
+        judged = judge(learner.root, terms, columns=learner.columns)
         doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         doubts += growth.doubts(judged.machine) if growth else ()
         known = judged.plan.actions if judged.complete else learner.incumbent

@@ -198,7 +198,7 @@ class ProvedRun:
         """What the learner has found, at the end or before."""
         learner, proposer = self.learner, self.learner.proposer
         terms, growth = self._terms(), proposer.growth
-        judged = judge(proposer.root, proposer.terms)
+        judged = judge(proposer.root, proposer.terms, columns=proposer.columns)
         if judged.complete:
             usage = learner.usage
             usage.expansions, usage.covered = tried_by_level(judged.machine)

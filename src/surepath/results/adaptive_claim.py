@@ -128,7 +128,7 @@ def nothing_told_apart(judged: Judgement, terms: Terms) -> tuple[str, ...]:
     trivial = terms.shape.n_actions == 1 or terms.shape.horizon == 1
     if not judged.complete or trivial:
         return ()
-    if any(len(layer.members) > 1 for layer in judged.machine.layers):
+    if any(len(layer.prefixes) > 1 for layer in judged.machine.layers):
         return ()
     return (
         "all prefixes look alike at every level: either actions do not change the hidden "

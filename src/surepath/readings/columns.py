@@ -1,0 +1,180 @@
+"""The trie as arrays: for every level a row for each node, a column for each number kept there.
+
+What the readings decide is asked again every round, of all nodes. Arrays answer for all of them at
+once. Whoever goes on reading says which sequences were read (`touch`), and only the rows on their
+way are filled in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepath.readings.trie import Node
+from surepath.system import Actions, FloatArray, IntArray
+
+FIRST_ROWS = 16
+"""That a level has room for; doubled whenever it is full."""
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Columns:
+    """The nodes of one level, in the order in which they were first seen: N of them."""
+
+    def __init__(self, level: int, dimension: int) -> None:
+        """Dimension: of the sums of features that are kept in columns; 0 where they are not."""
+        self.level = level
+        self.nodes: list[Node] = []
+        self._way = np.zeros((FIRST_ROWS, 2), dtype=np.int64)
+        self._rewards = np.zeros((FIRST_ROWS, 3))
+        self._read = np.zeros(FIRST_ROWS)
+        self._features = np.zeros((FIRST_ROWS, dimension))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def parent(self) -> IntArray:
+        """Their parents' rows in the level above, [N]."""
+        return self._way[: len(self.nodes), 0]
+
+    @property
+    def action(self) -> IntArray:
+        """The actions that lead to them, [N]."""
+        return self._way[: len(self.nodes), 1]
+
+    @property
+    def rewards(self) -> FloatArray:
+        """Of the actions that lead to them: number, sum, and scatter about the mean, [N, 3]."""
+        return self._rewards[: len(self.nodes)]
+
+    @property
+    def read(self) -> FloatArray:
+        """How many observations were read at them, [N]."""
+        return self._read[: len(self.nodes)]
+
+    @property
+    def features(self) -> FloatArray:
+        """Sums of the features of these, [N, d]."""
+        return self._features[: len(self.nodes)]
+
+    def append(self, node: Node, parent: int) -> int:
+        row = len(self.nodes)
+        if row == len(self._read):
+            self._way, self._rewards = _doubled(self._way), _doubled(self._rewards)
+            self._read, self._features = _doubled(self._read), _doubled(self._features)
+        self.nodes.append(node)
+        self._way[row] = parent, node.action
+        return row
+
+    def fill(self, row: int) -> None:
+        """Write down what is known of the row's node now."""
+        node = self.nodes[row]
+        tally, digest = node.rewards, node.digest
+        self._rewards[row] = tally.count, tally.total, tally.scatter
+        if digest is not None:
+            self._read[row] = digest.count
+            if self._features.shape[1]:
+                self._features[row] = digest.total
+
+
+def _doubled(array: NDArray[T]) -> NDArray[T]:
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+class TrieColumns:
+    """All levels of a trie."""
+
+    def __init__(self, root: Node, dimension: int = 0) -> None:
+        self._dimension = dimension
+        self._levels: list[Columns] = []
+        self._rows: list[dict[Node, int]] = []  # by level
+        self._stale: list[set[int]] = []  # rows to be filled in again, by level
+        nodes = [root]
+        while nodes:
+            for node in nodes:
+                self._touch(node)
+            nodes = [child for node in nodes for child in node.children.values()]
+
+    @property
+    def root(self) -> Node:
+        return self._levels[0].nodes[0]
+
+    def touch(self, actions: Actions) -> None:
+        """What stands at the nodes on this way has changed."""
+        node = self.root
+        self._touch(node)
+        for action in actions:
+            node = node.children[action]
+            self._touch(node)
+
+    def _touch(self, node: Node) -> None:
+        level = node.level
+        if level == len(self._levels):
+            self._levels.append(Columns(level, self._dimension))
+            self._rows.append({})
+            self._stale.append(set())
+        row = self._rows[level].get(node)
+        if row is None:
+            above = 0 if node.parent is None else self._rows[level - 1][node.parent]
+            row = self._rows[level][node] = self._levels[level].append(node, above)
+        self._stale[level].add(row)
+
+    def level(self, level: int) -> Columns:
+        """Its nodes as they are now; none where nobody has been."""
+        if level >= len(self._levels):
+            return Columns(level, self._dimension)
+        columns, stale = self._levels[level], self._stale[level]
+        for row in stale:
+            columns.fill(row)
+        stale.clear()
+        return columns
+
+
+def sums_by(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Sums of values [n, ...] by the group of each, [size, ...], added in their order."""
+    width = int(np.prod(values.shape[1:]))
+    cells = groups[:, None] * width + np.arange(width)
+    if not len(groups):
+        return np.zeros((size, *values.shape[1:]))
+    sums = np.bincount(cells.ravel(), values.ravel(), minlength=size * width)
+    return sums.astype(np.float64, copy=False).reshape(size, *values.shape[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Nodes of a level, in some order, each with the number of the group it belongs to."""
+
+    columns: Columns
+    rows: IntArray  # [n]
+    groups: IntArray  # [n]
+
+    def sums(self, values: FloatArray, groups: int) -> FloatArray:
+        """Of values [n, ...], by group: [groups, ...]. They are added in the order of the nodes."""
+        return sums_by(self.groups, values, groups)
+
+    def below(self, columns: Columns) -> Grouped:
+        """The nodes one level further down, in the order of their parents and in their groups."""
+        place = np.full(len(self.columns), -1)
+        place[self.rows] = np.arange(len(self.rows))
+        known = np.flatnonzero(place[columns.parent] >= 0)
+        rows = known[np.argsort(place[columns.parent[known]], kind="stable")]
+        return Grouped(columns, rows, self.groups[place[columns.parent[rows]]])
+
+    @property
+    def actions(self) -> IntArray:
+        """That lead to the nodes, [n]."""
+        return self.columns.action[self.rows]
+
+    def nodes(self) -> Iterator[tuple[Node, int]]:
+        """Each node with its group."""
+        for row, group in zip(self.rows.tolist(), self.groups.tolist(), strict=True):
+            yield self.columns.nodes[row], group
+
+
+NO_NODES = Grouped(Columns(0, 0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
