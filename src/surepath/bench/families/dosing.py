@@ -96,4 +96,4 @@ def dosing(rng: np.random.Generator) -> Case:
     return Case(recipe, best, recipe.expected_return, separation(recipe))
 
 
-FAMILIES = (Family("dosing recipe", dosing, 20_000, covered=False, runs=40),)
+FAMILIES = (Family("dosing recipe", dosing, 20_000, covered=False, runs=20),)
