@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -68,6 +69,17 @@ class Judged(Outcome):
     def cost(self) -> int:
         """Episodes; a run without a certificate costs all that it might have."""
         return self.episodes if self.certified else self.cap
+
+
+LARGEST_SEPARATION = 0.95
+"""States that never look alike are told to be so far apart: a separation is less than 1."""
+
+
+def told_to_prove(trial: Trial, case: Case) -> dict[str, Any]:
+    """The arguments of a run that proves, which is told the true separation or less."""
+    family = FAMILIES[trial.family]
+    least = min(family.declared, case.separation, LARGEST_SEPARATION)
+    return {**family.call(), "separation": least, "seed": trial.seed, "delta": trial.delta}
 
 
 def judge(trial: Trial) -> Judged:

@@ -92,5 +92,5 @@ def _places(horizon: int, rng: np.random.Generator) -> tuple[FloatArray, FloatAr
 FAMILIES = (
     Family("unequal noise", unequal_noise, 20_000, options={"features": "linear"}),
     Family("unequal noise, auto", unequal_noise, 50_000),
-    Family("blind regions", blind_region, 100_000, runs=100),
+    Family("blind regions", blind_region, 100_000, runs=60),
 )

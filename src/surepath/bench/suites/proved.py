@@ -3,7 +3,7 @@
 *False*: families of `surepath bench calibration` whose observations are symbols, told the true
 separation or less. *Cost*: episodes over those of an older calibrated engine on the same instances,
 by separation and on the bare tree. *Worlds*: environments nobody here wrote, and readings that are
-numbers. Every proof is given to the checker too.
+numbers. Every proof is given to the checker too. *Attacks*: proofs that were changed.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from surepath.bench.families.case import Family
-from surepath.bench.families.judging import FAMILIES, Judged, Trial
+from surepath.bench.families.judging import (
+    FAMILIES,
+    LARGEST_SEPARATION,
+    Judged,
+    Trial,
+    told_to_prove,
+)
 from surepath.bench.harness.proofs import Proved, proved
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import DELTA, Crew, Instance, Outcome, Part
-from surepath.bench.suites.calibration import DELTAS, IN_TIME, allowed
+from surepath.bench.suites.calibration import DELTAS, IN_TIME, allowed, trials
 from surepath.bench.suites.cost import OLDER, Recorded, recorded
+from surepath.bench.suites.proof_attacks import attacks
 from surepath.bench.suites.proved_worlds import worlds
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.builtin_problems.truth import separation
 
 TREE_SEQUENCES = 100
 """Problems with at most so many sequences are also proved on the bare tree."""
-
-LARGEST_SEPARATION = 0.95
-"""States that never look alike are told to be so far apart: a separation is less than 1."""
 
 FULL, QUICK = 1, 30
 """A full and a quick suite make one of so many runs."""
@@ -47,39 +50,33 @@ SYMBOLS = (
 
 def try_family(trial: Trial) -> Judged:
     """One run on a system of a family, told the true separation or less."""
-    family, case = FAMILIES[trial.family], trial.build()
-    told: dict[str, Any] = {
-        **family.call(),
-        "budget": BUDGET * family.cap,
-        "separation": min(family.declared, case.separation, LARGEST_SEPARATION),
-    }
-    found = proved(
-        case.system,
-        case.best,
-        case.value,
-        seed=trial.seed,
-        delta=trial.delta,
-        **told,
-    )
+    case, cap = trial.build(), BUDGET * FAMILIES[trial.family].cap
+    told = {**told_to_prove(trial, case), "budget": cap}
+    found = proved(case.system, case.best, case.value, **told)
     if found.certified and not found.valid:
         raise AssertionError(f"the proof of {trial} is not valid")
     base = {name: value for name, value in asdict(found).items() if name != "valid"}
-    return Judged(**base, separation=case.separation, cap=BUDGET * family.cap)
+    return Judged(**base, separation=case.separation, cap=cap)
 
 
-def false_claims(crew: Crew, family: Family) -> list[Section]:
-    """How often claims are false on one family."""
+def false_claims(crew: Crew, name: str, families: Sequence[str]) -> list[Section]:
+    """How often claims are false on some families, taken together."""
     rows: list[tuple[Cell, ...]] = []
     for delta in DELTAS:
-        runs = max(1, family.runs // (QUICK if crew.quick else FULL))
-        first = DELTAS.index(delta) * family.runs
-        trials = [Trial(family.name, seed, delta) for seed in range(first, first + runs)]
-        played = crew.spread(try_family, trials, f"{family.name}, delta {delta}")
+        played = [
+            run
+            for family in families
+            for run in crew.spread(
+                try_family,
+                trials(FAMILIES[family], delta, crew.quick),
+                f"{family}, delta {delta}",
+            )
+        ]
         late = IN_TIME * float(np.mean([run.cost for run in played]))
         in_time = sum(run.certified and run.episodes <= late for run in played)
         rows.append(
             (
-                family.name,
+                name,
                 delta,
                 len(played),
                 sum(run.certified for run in played),
@@ -162,12 +159,15 @@ def _cost_row(crew: Crew, row: Recorded, *, tree: bool) -> tuple[Cell, ...]:
     )
 
 
-def _of_family(name: str, crew: Crew) -> list[Section]:
-    return false_claims(crew, FAMILIES[name])
-
-
 PARTS: Mapping[str, Part] = {
     "cost": cost,
     "worlds": worlds,
-    **{name.replace(", ", "-").replace(" ", "-"): partial(_of_family, name) for name in SYMBOLS},
+    "attacks": partial(attacks, families=SYMBOLS),
+    **{
+        name.replace(", ", "-").replace(" ", "-"): partial(
+            false_claims, name=name, families=(name,)
+        )
+        for name in SYMBOLS
+    },
+    "pooled": partial(false_claims, name="all of these", families=SYMBOLS),
 }
