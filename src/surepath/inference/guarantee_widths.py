@@ -5,7 +5,8 @@ and `width` turns the sum into a half-width of the difference between the paths'
 
 Variances are estimated. The difference of two paths is a sum of independent means, so its standard
 error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan, and a merge at
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan; as a tie, where
+other decisions are as close, with one more in z^2 for each of them (`ties`). A merge is settled at
 evidence of ln(1/delta) against the declared separation. Not proved: validated on systems made to
 break it (`surepath bench calibration`). What is proved rests on none of this (`attempt`).
 """
@@ -72,6 +73,19 @@ class Calibrated:
             count = np.maximum(layer.count, 1)
             spreads.append(2 * self.strength * (layer.scatter + rare) / count**2)
         return spreads
+
+    def noise(self, machine: Automaton) -> Spreads:
+        """The part of the spreads that readings have shown."""
+        if not math.isfinite(self.reward_range[1] - self.reward_range[0]):
+            return self.spreads(machine)
+        return [
+            2 * self.strength * layer.scatter / np.maximum(layer.count, 1) ** 2
+            for layer in machine.layers
+        ]
+
+    def among(self, others: float) -> float:
+        """How much wider a tie is where so many other decisions are as close."""
+        return math.sqrt(1 + TUNING.close_decision * others / (2 * self.strength))
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
         return [2 * self.strength * variance for variance in variances]

@@ -20,6 +20,7 @@ from surepath.inference.separation import Separation, ways_through
 from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
+from surepath.inference.ties import Close
 from surepath.inference.values import Values, estimate, missing
 from surepath.readings.columns import TrieColumns
 from surepath.readings.trie import Node
@@ -169,9 +170,11 @@ def _judged(
         guesses = [
             terms.beyond_ties(spread, tolerance) for spread in widths.guesses(values.variance)
         ]
-        excess = partial(terms.excess, tolerance=tolerance)
+        close = Close(machine, values, spreads, shortfalls, widths.noise(machine), guesses)
+        among = widths.among(close.others(plan))
+        excess = partial(terms.excess, tolerance=tolerance, among=among)
         found = challengers(
-            machine, plan, values, spreads, guesses, widths.width, excess, shortfalls
+            machine, plan, values, spreads, guesses, widths.width, excess, shortfalls, among
         )
         own = [
             sum(float(side[level][edge]) for level, edge in enumerate(plan.edges))

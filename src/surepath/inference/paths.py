@@ -96,11 +96,13 @@ def challengers(
     width: Width,
     excess: Callable[[FloatArray, FloatArray], FloatArray],
     shortfalls: Spreads | None = None,
+    among: float = 1.0,
 ) -> list[Challenger]:
     """For every deviation from the plan, the path with the largest excess(margin, width).
 
     Of a challenger it matters what its edges may be worth more than they seem (`spreads`), of the
-    plan what they may be worth less (`shortfalls`; without them the same).
+    plan what they may be worth less (`shortfalls`; without them the same). among: how much wider a
+    difference is that the plan does not lead for certain.
     """
     own = spreads if shortfalls is None else shortfalls
     signed = [spread.copy() for spread in spreads]
@@ -121,6 +123,7 @@ def challengers(
                 margins, total = value - mean, np.maximum(spread + more, 0.0)
                 widths = width(total)
                 beyond = excess(margins, widths)
+                gains = np.where(widths < margins, widths, among * widths) - margins
                 worst = int(beyond.argmax())
                 path = _trace(machine, fronts, level, (state, action), worst)
                 stop = level + len(path.edges)
@@ -134,7 +137,7 @@ def challengers(
                         path=path,
                         guessed=guess / float(total[worst]) if guess else 0.0,
                         excess=float(beyond[worst]),
-                        loss=float((widths - margins).max()),
+                        loss=float(gains.max()),
                     )
                 )
     return found[::-1]

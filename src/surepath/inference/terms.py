@@ -99,16 +99,18 @@ class Terms:
             return self.tolerance_share * abs(value)
         return TUNING.tolerance * (paid or 2 * self.reward_noise)
 
-    def excess(self, margin: FloatArray, width: FloatArray, tolerance: float) -> FloatArray:
+    def excess(
+        self, margin: FloatArray, width: FloatArray, tolerance: float, among: float = 1.0
+    ) -> FloatArray:
         """By how much the width of a lead is too large; negative when the question is settled.
 
         Settled: the plan leads for certain; or loses, if at all, less than any suboptimal plan
         does; or, where no gap is known, its lead is known to within the tolerance, so that it
-        loses less than that, if at all.
+        loses less than that, if at all. among: how much wider a tie is among others.
         """
         if self.gap is not None:
-            return width - margin - self.gap
-        return width - np.maximum(margin, tolerance + np.minimum(margin, 0.0))
+            return width - np.maximum(margin, (margin + self.gap) / among)
+        return width - np.maximum(margin, (tolerance + np.minimum(margin, 0.0)) / among)
 
     def beyond_ties(self, spread: FloatArray, tolerance: float) -> FloatArray:
         """Spreads of predictions, widened so that no prediction is taken for a tie.

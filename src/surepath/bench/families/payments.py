@@ -8,6 +8,7 @@ from surepath.bench.families.case import Case, Family, case_of
 from surepath.bench.families.machines import Lottery, drawn, emissions, paid_last
 from surepath.builtin_problems.finite import Dynamics, random_dynamics
 from surepath.builtin_problems.tabular import Tabular
+from surepath.inference.tuning import TUNING
 from surepath.system import IntArray
 
 # ---------------------------------------------------------------- lotteries
@@ -66,6 +67,24 @@ def near_ties(rng: np.random.Generator) -> Case:
     return case_of(Tabular(Dynamics(transitions, rewards), laws))
 
 
+# ---------------------------------------------------------------- close calls
+
+
+def close_calls(rng: np.random.Generator) -> Case:
+    """A decision at each of many levels, and every one of them is close.
+
+    There is one place at every level, so nothing is merged wrongly. A plan that was chosen by the
+    readings takes the wrong side of many decisions, and each costs a small part of the tolerance.
+    """
+    horizon, actions = drawn(15, 45, rng), drawn(2, 3, rng)
+    rewards = np.full((horizon, 1, actions), 0.5)
+    lead = TUNING.tolerance * 0.5**0.5 * rng.uniform(0.02, 0.12)
+    for level in range(horizon):
+        rewards[level, 0, rng.integers(actions)] += lead
+    moves = np.zeros(rewards.shape, dtype=np.int64)
+    return case_of(Tabular(Dynamics(moves, rewards), np.ones((horizon, 1, 1))))
+
+
 # ---------------------------------------------------------------- late payoff
 
 
@@ -100,6 +119,7 @@ def never_paid(rng: np.random.Generator) -> Case:
 FAMILIES = (
     Family("lotteries", lottery, 50_000),
     Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
+    Family("close calls", close_calls, 400_000, runs=40),
     Family("late payoff", late_payoff, 50_000),
     Family("never paid", never_paid, 50_000),
 )
