@@ -19,6 +19,7 @@ from surepath.bench.families.case import Family
 from surepath.bench.families.judging import CHAPTERS, FAMILIES, Judged, Trial, judge
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import Crew, Part
+from surepath.bench.suites.close_decisions import close_decisions
 
 DELTAS = (0.05, 0.2)
 
@@ -132,5 +133,6 @@ def _word(false: int, runs: int, delta: float) -> str:
 
 PARTS: Mapping[str, Part] = {
     **{name: partial(chapter, families) for name, families in CHAPTERS.items()},
+    "close-decisions": close_decisions,
     "pooled": pooled,
 }
