@@ -9,17 +9,13 @@ from surepath.readings.embedding import KernelMap
 from surepath.system import Declared, System
 
 
-def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
-    """Radius of the features, their noise (None where they are bounded), and their dimension."""
+def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int | None]:
+    """Radius of the features, their noise (None where they are bounded), and their dimension.
+
+    A kernel's features have length 1 and no dimension.
+    """
     if isinstance(psi.features, KernelMap):
-        if future > 1:
-            raise InputError(
-                "nothing is proved for windows of a kernel that is used exactly",
-                got=f"future={future} with gap and norm, or with a named schedule",
-                remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
-                "the kernel by landmarks.",
-            )
-        return 1.0, None, 1  # no dimension: expansions are counted by the information gain
+        return 1.0, None, None
     if psi.features.radius is not None:
         return psi.features.radius, None, psi.features.dimension
     # What the system says of its observations holds for features that are the observations.

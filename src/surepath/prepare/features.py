@@ -25,6 +25,7 @@ from surepath.prepare.kernel_features import (
 from surepath.prepare.pilot import Pilot
 from surepath.prepare.resolved import Resolved, encoding_of, flat_rows
 from surepath.system import Declared, System
+from surepath.theory.setting import SQRT2
 from surepath.validate import nearest
 
 
@@ -105,7 +106,8 @@ def _named(
 def _one_hot(system: System, encoding: Encoding | None) -> Resolved:
     symbols = Declared(system).n_observations
     if symbols is not None:
-        return Resolved(OneHot(symbols), f"one-hot in {symbols} symbols (length 1)")
+        note = f"one-hot in {symbols} symbols (length 1)"
+        return Resolved(OneHot(symbols), note, diameter=SQRT2)
     if encoding is None or not encoding.discrete:
         raise InputError(
             "one-hot features need discrete observations",

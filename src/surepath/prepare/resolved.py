@@ -22,6 +22,8 @@ class Resolved:
     note: str  # what was chosen, with every scale
     expansions: Callable[[float, float], int] | None = None  # N' from ridge and threshold
     fitted: bool = False  # on the pilot: nobody can state a norm for such features in advance
+    gain: str = ""  # what `expansions` rests on; empty where it holds for all that can be read
+    diameter: float | None = None  # of the range of the features; None: twice their length
 
 
 def encoding_of(system: System) -> Encoding | None:
