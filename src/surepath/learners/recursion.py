@@ -16,9 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surepath.features import Features
 from surepath.learners.base import Answer, Asking
-from surepath.readings.embedding import KernelMap, embed
+from surepath.readings.embedding import Averaged, embed
 from surepath.readings.ridge import Regression
 from surepath.readings.trie import Node, Tally
 from surepath.results.certificate import Level
@@ -32,7 +31,7 @@ Kind: TypeAlias = Literal["observations", "rewards"]
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
 
 
-class _TooManyExpansions(Exception):
+class _ExpansionsError(Exception):
     """A level needs more than the schedule is made for."""
 
 
@@ -43,7 +42,7 @@ class Learner(Asking):
         self,
         horizon: int,
         n_actions: int,
-        features: Features | KernelMap,
+        features: Averaged,
         schedule: Schedule,
         *,
         most: int | None = None,
@@ -100,7 +99,7 @@ class Learner(Asking):
                 self._calls.pop()
                 sent = stop.value
                 continue
-            except _TooManyExpansions:
+            except _ExpansionsError:
                 self._begin_again()
                 sent = None
                 continue
@@ -178,7 +177,7 @@ class Learner(Asking):
     def _expand(self, node: Node, x: Any) -> Process:
         """Try every action below an uncovered node and store what it taught."""
         if self._most is not None and self.usage.expansions[node.level] >= self._most:
-            raise _TooManyExpansions
+            raise _ExpansionsError
         targets: FloatArray = yield from self._try_all(node)
         # The sub-calls touch deeper levels only, so adding afterwards changes nothing.
         self._regressions[node.level].add(x, targets)  # Alg. 1, lines 14 and 16; Alg. 2, 15 and 17
@@ -260,6 +259,7 @@ class Learner(Asking):
             count,
             self.embedding.steps(h) if observed else range(0),
             range(h - 1, h) if rewarded else range(0),
+            joint=observed and self.embedding.joint,
         )
 
     # ------------------------------------------------------------ decisions

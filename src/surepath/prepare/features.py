@@ -12,7 +12,7 @@ from typing import cast
 
 from surepath.adapters.spaces import Encoding
 from surepath.errors import InputError
-from surepath.features import NAMES, Custom, Features, Linear, OneHot
+from surepath.features import NAMES, Custom, Features, Linear, OneHot, WindowFeatures
 from surepath.prepare.fitted_features import function_features, transformer_features
 from surepath.prepare.kernel_features import (
     KERNELS,
@@ -47,8 +47,9 @@ def resolve(
     if isinstance(features, KernelFeatures):
         return kernel_features(features, system, pilot, grow=grow)
     if not isinstance(features, type):
-        if all(hasattr(features, name) for name in ("dimension", "radius", "statistics", "mean")):
-            return _as_given(cast(Features, features))
+        finite = all(hasattr(features, name) for name in ("dimension", "radius", "rows"))
+        if isinstance(features, WindowFeatures) or (finite and hasattr(features, "mean")):
+            return _as_given(cast(Features | WindowFeatures, features))
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
         if is_kernel(features):
@@ -65,7 +66,7 @@ def resolve(
     )
 
 
-def _as_given(features: Features) -> Resolved:
+def _as_given(features: Features | WindowFeatures) -> Resolved:
     length = "not bounded" if features.radius is None else f"length at most {features.radius:g}"
     name = type(features).__name__
     return Resolved(features, f"{name} as given ({features.dimension} dimensions, {length})")

@@ -9,6 +9,7 @@ from functools import cached_property
 from surepath.builtin_problems import Problem
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import InputError
+from surepath.features import WindowFeatures
 from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
 from surepath.prepare.feature_sizes import size_of
@@ -187,8 +188,7 @@ def _gap_and_norm(call: Call, future: int) -> tuple[float, float, Sources]:
 def _setting(task: Task, gap: float, norm: float) -> Setting:
     call, psi, future = task.call, task.psi, task.future
     system = call.system
-    radius, noise, dimension = size_of(system, psi, future)
-    window = None if dimension is None else dimension**future
+    radius, noise, window = size_of(system, psi, future)
     return Setting(
         horizon=call.horizon,
         n_actions=system.n_actions,
@@ -197,12 +197,13 @@ def _setting(task: Task, gap: float, norm: float) -> Setting:
         norm=norm,
         delta=call.delta,
         latent_dimension=_latent(system, window, future),
-        radius=radius**future,
-        diameter=None if psi.diameter is None else psi.diameter * radius ** (future - 1),
+        radius=radius,
+        diameter=psi.diameter,  # of features of length 1, and so of their products, too
         feature_noise=noise,
         reward_noise=call.reward_noise,
         unique=_unique(call.problem, call.horizon),
         future=future,
+        windows="joint" if isinstance(psi.features, WindowFeatures) else "product",
         expansions=psi.expansions if isinstance(psi.features, KernelMap) else None,
         gain=psi.gain,
     )

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoding, numbers
 from surepath.adapters.spaces import encoding_of as encoding_of_space
 from surepath.errors import InputError
-from surepath.features import Features
-from surepath.readings.embedding import KernelMap
+from surepath.readings.embedding import Averaged
 from surepath.system import Declared, FloatArray, System
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    features: Features | KernelMap
+    features: Averaged
     note: str  # what was chosen, with every scale
     expansions: Callable[[float, float], int] | None = None  # N' from ridge and threshold
     fitted: bool = False  # on the pilot: nobody can state a norm for such features in advance

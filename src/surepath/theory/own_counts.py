@@ -86,7 +86,7 @@ def by_counts(setting: Setting, expansions: int, delta: float) -> Schedule:
     t = (1 - 1e-6) * (1 - BIAS) * half / (2 * THRESHOLD * math.sqrt(n) + 1)
     along = setting.noise * setting.norm / t
     f, r = feature_batches(setting, n), reward_batches(setting, n)
-    m = 2 * math.log(4 * setting.n_actions * f / delta) * along**2
+    m = 2 * math.log(4 * setting.n_actions * max(f, 1) / delta) * along**2
     quiet = QUIET * setting.continuations * (setting.noise * setting.spread) ** 2 / ridge
     m_reward = 2 * math.log(4 * max(r, 1) / delta) * (reward_scale(setting) / t) ** 2
     return Schedule(
