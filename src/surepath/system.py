@@ -222,8 +222,8 @@ class Declared:
         return self._said("dimension")
 
     @property
-    def preferred_features(self) -> str | None:
-        """The name that features="auto" stands for on this system."""
+    def preferred_features(self) -> Any:
+        """What features="auto" stands for on this system: a name, or a kernel."""
         return self._said("preferred_features")
 
     @property

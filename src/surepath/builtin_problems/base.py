@@ -69,7 +69,8 @@ class Problem(ABC):
     reward_noise: float = 0.5  # sub-Gaussian parameter; 1/2 covers every law on [0, 1]
     reward_range: tuple[float, float] = (0.0, 1.0)
     identity: dict[str, Any] | None = None  # how it was made, by name
-    preferred_features: str = "onehot"  # in which its Q* is linear, and its norm is stated
+    preferred_features: Any = "onehot"  # in which its Q* is linear, and its norm is stated: a name
+    # or a kernel
 
     @property
     def statistic(self) -> type[Counts | Moments]:

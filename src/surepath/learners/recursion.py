@@ -251,8 +251,7 @@ class Learner(Asking):
         # An episode that ends at the node reads both what is seen there and the last reward; when
         # pooling, neither is thrown away where it can be of use.
         both = self.schedule.pool
-        single = self.embedding.future == 1
-        observed = kind == "observations" or (both and single and h < self._exhaustive_from)
+        observed = kind == "observations" or (self._pools_rewards and h < self._exhaustive_from)
         rewarded = h > 0 and (both or kind == "rewards")
         return Request(
             node.prefix,
@@ -261,6 +260,17 @@ class Learner(Asking):
             range(h - 1, h) if rewarded else range(0),
             joint=observed and self.embedding.joint,
         )
+
+    @property
+    def _pools_rewards(self) -> bool:
+        """Whether what is seen where a reward is read is of use for the embedding there.
+
+        A window has episodes of its own. And where readings are compared pair by pair, more of them
+        than an embedding needs take time, not episodes.
+        """
+        few = self.schedule.reward_samples <= self.schedule.feature_samples
+        single = self.embedding.future == 1
+        return self.schedule.pool and single and (few or not self.embedding.pairs)
 
     # ------------------------------------------------------------ decisions
 

@@ -42,10 +42,12 @@ def resolve(
 
     grow: whether landmarks of a kernel may be added during the run.
     """
+    if features == "auto" and not isinstance(
+        own := Declared(system).preferred_features, str | None
+    ):
+        return resolve(own, system, pilot, samples, landmarks, grow=grow)
     if isinstance(features, str):
         return _named(features, system, pilot, samples, landmarks, grow=grow)
-    if isinstance(features, KernelFeatures):
-        return kernel_features(features, system, pilot, grow=grow)
     if not isinstance(features, type):
         finite = all(hasattr(features, name) for name in ("dimension", "radius", "rows"))
         if isinstance(features, WindowFeatures) or (finite and hasattr(features, "mean")):
@@ -53,8 +55,9 @@ def resolve(
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
         if is_kernel(features):
-            choice = exact_or_landmarks(features, samples, landmarks)
-            return kernel_features(choice, system, pilot, grow=grow)
+            features = exact_or_landmarks(features, samples, landmarks)
+        if isinstance(features, KernelFeatures):
+            return kernel_features(features, system, pilot, grow=grow)
         if callable(features):
             name = getattr(features, "__name__", type(features).__name__)
             return function_features(features, pilot(), f"the function {name}")
@@ -85,8 +88,7 @@ def _named(
     symbols = Declared(system).n_observations
     if name == "auto":
         discrete = symbols is not None or (encoding is not None and encoding.discrete)
-        preferred = Declared(system).preferred_features
-        name = preferred or ("onehot" if discrete else "rbf")
+        name = "onehot" if discrete else "rbf"
     if name not in NAMES[1:]:
         raise InputError(
             f"there are no features named {name!r}", got=repr(name), remedy=nearest(name, NAMES)

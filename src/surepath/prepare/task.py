@@ -10,6 +10,7 @@ from surepath.features import WindowFeatures
 from surepath.prepare.call import Call
 from surepath.prepare.features import resolve
 from surepath.prepare.future import FutureChoice, choose_future
+from surepath.prepare.kernel_features import EXACT_SAMPLES
 from surepath.prepare.pilot import Pilot, draw_pilot
 from surepath.prepare.resolved import Resolved
 from surepath.readings.embedding import Averaged, KernelMap
@@ -55,7 +56,9 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
         return draw_pilot(runner, call.horizon, call.budget)
 
     own = call.own_schedule
-    samples = RAW_RANK_SAMPLES if own is None else own.feature_samples
+    # Of a kernel that is approximated a named schedule can prove nothing: it is used exactly.
+    named = RAW_RANK_SAMPLES if call.adaptive else EXACT_SAMPLES
+    samples = named if own is None else own.feature_samples
     landmarks = [ADAPTIVE_LANDMARKS] if call.adaptive else []
     psi = resolve(call.features, call.system, pilot, samples, *landmarks, grow=call.adaptive)
     drawn = pilot() if pilot.cache_info().currsize else None

@@ -66,6 +66,7 @@ class Embedding(ABC):
 
     statistics: tuple[type, ...] = ()  # sufficient statistics it can be computed from
     joint = False  # whether it has to know what was read together
+    pairs = False  # whether readings are kept one by one and compared pair by pair
 
     def __init__(self, n_actions: int, future: int) -> None:
         self.n_actions = n_actions
@@ -227,6 +228,8 @@ Averaged: TypeAlias = Features | WindowFeatures | KernelMap
 
 class KernelEmbedding(Embedding):
     """Kernel mean embeddings (Algorithms 3 and 4); products of them for longer futures."""
+
+    pairs = True
 
     def __init__(self, kernel: KernelMap, n_actions: int, future: int = 1) -> None:
         super().__init__(n_actions, future)
