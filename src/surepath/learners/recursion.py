@@ -70,7 +70,9 @@ class Learner(Asking):
     def _begin(self) -> None:
         """Begin, or begin again, with nothing known."""
         levels = range(self.horizon - self.embedding.future + 1)  # those with a full window
-        self._regressions = [self.embedding.regression(self.schedule.ridge) for _ in levels]
+        self._regressions: list[Regression] = [
+            self.embedding.regression(self.schedule.ridge) for _ in levels
+        ]
         self._root = Node()
         self._calls: list[Process] = [self._main()]
 
