@@ -35,6 +35,9 @@ from surepath.theory.schedule import bounds, tight
 WINDOWS, SPACES, COUNTS = 20, 50, 100
 """Instances of each part."""
 
+WINDOW_GAP = 0.25
+"""Gap of the instances that the paper's constants are run on: 10^13 to 10^15 steps."""
+
 BEFORE = 20
 """Of the instances of a family, those that are also run with what is proved beforehand."""
 
@@ -68,7 +71,7 @@ def judged(result: Result, problem: Problem) -> Outcome:
 
 def window_problem(seed: int) -> Problem:
     return make(
-        "overcomplete", horizon=3, states=3, actions=2, observations=2, gap=0.25,
+        "overcomplete", horizon=3, states=3, actions=2, observations=2, gap=WINDOW_GAP,
         singular_value=0.1, seed=seed,
     )  # fmt: skip
 
