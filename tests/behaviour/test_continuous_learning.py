@@ -43,7 +43,7 @@ def test_exact_kernels_find_it_too() -> None:
 
 
 def test_a_fixed_schedule_for_a_kernel_counts_as_it_goes() -> None:
-    """No pilot shows all that a sensor can read: with a norm given, only own counts are believed."""
+    """No pilot shows all that a sensor can read: only own counts are believed."""
     problem = surepath.make("continuous", horizon=3, actions=2, seed=0)
     few = surepath.Schedule(ridge=0.01, threshold=1.0, feature_samples=60, reward_samples=60)
     kernel = surepath.KernelFeatures(RBF(1.0), "exact")

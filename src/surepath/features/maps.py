@@ -158,6 +158,7 @@ class WindowFeatures:
     ) -> None:
         """radius: the greatest length of a feature; needed where something is to be proved."""
         self._features = Custom(function, dimension, radius)
+        self.function = function
         self.dimension = dimension
         self.radius = radius
         self.future = whole("future", future, least=1)
