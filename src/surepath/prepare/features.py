@@ -42,15 +42,14 @@ def resolve(
 
     grow: whether landmarks of a kernel may be added during the run.
     """
-    if features == "auto" and not isinstance(
-        own := Declared(system).preferred_features, str | None
-    ):
-        return resolve(own, system, pilot, samples, landmarks, grow=grow)
+    if isinstance(features, str) and features == "auto":
+        features = Declared(system).preferred_features or features
     if isinstance(features, str):
         return _named(features, system, pilot, samples, landmarks, grow=grow)
     if not isinstance(features, type):
-        finite = all(hasattr(features, name) for name in ("dimension", "radius", "rows"))
-        if isinstance(features, WindowFeatures) or (finite and hasattr(features, "mean")):
+        named = ("dimension", "radius", "statistics", "mean")
+        finite = all(hasattr(features, name) for name in named)
+        if finite or isinstance(features, WindowFeatures):
             return _as_given(cast(Features | WindowFeatures, features))
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
