@@ -27,6 +27,10 @@ from surepath.theory.schedule import Schedule
 from surepath.theory.setting import exhaustive_from
 from surepath.validate import whole
 
+MOST_PAIRED = 4096
+"""Readings that a node may have beyond those that its embedding needs, where they are compared pair
+by pair."""
+
 Kind: TypeAlias = Literal["observations", "rewards"]
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
 
@@ -267,10 +271,10 @@ class Learner(Asking):
     def _pools_rewards(self) -> bool:
         """Whether what is seen where a reward is read is of use for the embedding there.
 
-        A window has episodes of its own. And where readings are compared pair by pair, more of them
-        than an embedding needs take time, not episodes.
+        A window has episodes of its own. And where readings are compared pair by pair, very many
+        more than an embedding needs save few episodes and take long.
         """
-        few = self.schedule.reward_samples <= self.schedule.feature_samples
+        few = self.schedule.reward_samples <= max(self.schedule.feature_samples, MOST_PAIRED)
         single = self.embedding.future == 1
         return self.schedule.pool and single and (few or not self.embedding.pairs)
 
