@@ -15,7 +15,7 @@ from surepath.errors import (
     NumericalError,
     SurepathError,
 )
-from surepath.features import Custom
+from surepath.features import Custom, WindowFeatures
 from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.certificate import Certificate, Level, Status
@@ -25,6 +25,7 @@ from surepath.run.executors import Serial
 from surepath.run.processes import Processes
 from surepath.run.ray import RayCluster
 from surepath.system import Episodes, Request, System
+from surepath.theory.gain import GainRate
 from surepath.theory.schedule import Schedule
 from surepath.theory.setting import Setting
 
@@ -40,6 +41,7 @@ __all__ = [
     "Custom",
     "EpisodeError",
     "Episodes",
+    "GainRate",
     "InputError",
     "JournalError",
     "KernelFeatures",
@@ -60,6 +62,7 @@ __all__ = [
     "System",
     "Tabular",
     "Verification",
+    "WindowFeatures",
     "as_system",
     "check_features",
     "check_system",

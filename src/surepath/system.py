@@ -10,7 +10,7 @@ costs one *step*.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -31,6 +31,7 @@ class Request:
     count: int
     observations: range  # time steps whose observations are wanted
     rewards: range  # time steps whose rewards are wanted
+    joint: bool = False  # whether a statistic is to say which of these were read together
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,21 @@ class Counts:
     """How often each discrete observation was read: sufficient for any feature of it."""
 
     counts: IntArray  # [n_observations]
+
+    @property
+    def count(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCounts:
+    """How often each sequence of discrete observations was read: sufficient for any feature of it.
+
+    Given the actions, steps are independent, so these are multinomial with the product of the laws
+    of the steps: each cell of one step is split by the law of the next.
+    """
+
+    counts: IntArray  # [n_observations, ...], an axis for each step of the window
 
     @property
     def count(self) -> int:
@@ -74,6 +90,8 @@ class Summary:
     count: int
     observations: Mapping[int, Counts | Moments]  # by time step
     rewards: Mapping[int, RewardMoments]  # by time step
+    windows: Mapping[int, WindowCounts] = field(default_factory=dict[int, WindowCounts])
+    # by the last step of the window, where the request is joint
 
     def observation(self, step: int) -> Sample:
         return self.observations[step]
@@ -204,8 +222,8 @@ class Declared:
         return self._said("dimension")
 
     @property
-    def preferred_features(self) -> str | None:
-        """The name that features="auto" stands for on this system."""
+    def preferred_features(self) -> Any:
+        """What features="auto" stands for on this system: a name, or a kernel."""
         return self._said("preferred_features")
 
     @property
@@ -232,6 +250,11 @@ class Declared:
     def latent_dimension(self) -> int | None:
         """Dimension of the span of the mean features of all states."""
         return self._said("latent_dimension")
+
+    @property
+    def window_statistic(self) -> type | None:
+        """What `summarise` draws where a request is joint: `WindowCounts`, or nothing."""
+        return self._said("window_statistic")
 
     @property
     def identity(self) -> Any:

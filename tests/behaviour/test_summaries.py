@@ -45,6 +45,7 @@ PROBLEMS = {
     "lock": ("lock", {"horizon": 2, "actions": 3, "observations": 4, "prize": 0.7, "seed": 6}),
     "mixing": ("mixing", {"horizon": 2, "seed": 7}),
     "continuous": ("continuous", {"horizon": 2, "sensor": "gps", "seed": 8}),
+    "rkhs": ("rkhs", {"horizon": 2, "dimension": 2, "seed": 12}),
     "overcomplete": ("overcomplete", {"horizon": 2, "states": 4, "actions": 4, "seed": 9}),
     "touch": ("touch", {"horizon": 2, "seed": 10}),
     "tunable_gap": ("tunable_gap", {"horizon": 2, "seed": 11}),
@@ -303,6 +304,54 @@ def test_dependent_time_steps_are_told_apart() -> None:
     leaked = sample["o1"].mean(axis=0) + (second + 0.1 * first) / np.sqrt(1.01)
     found = differences(sample | {"o1": leaked}, reference("gaussian"))
     assert {f"covariance of o0[{i}] and o1[{i}]" for i in range(3)} <= set(found)
+
+
+# ---- windows
+
+
+@cache
+def window_reference() -> Sample:
+    """Counts of both symbols of single episodes, [replications, 16]."""
+    problem, plan = problem_of("tabular"), plan_of("tabular")
+    read = problem.rollout(plan, EPISODES * FEWER, np.random.default_rng(51)).observations
+    pairs = (4 * read[:, 0] + read[:, 1]).reshape(FEWER, EPISODES)
+    return {"w": counts_of(pairs, 16)}
+
+
+@cache
+def windows_drawn() -> np.ndarray:
+    problem, plan = problem_of("tabular"), plan_of("tabular")
+    rng = np.random.default_rng(52)
+    request = Request(plan, EPISODES, range(2), range(0), joint=True)
+    drawn = [problem.summarise(request, rng).windows[1].counts for _ in range(FEWER)]
+    return np.array(drawn, dtype=float)
+
+
+def test_windows_and_single_episodes_agree_in_law() -> None:
+    assert differences({"w": windows_drawn().reshape(FEWER, -1)}, window_reference()) == []
+
+
+def as_if_independent(windows: np.ndarray) -> np.ndarray:
+    """The two steps' own counts, multiplied: right on average, and far too quiet."""
+    return windows.sum(axis=2)[:, :, None] * windows.sum(axis=1)[:, None, :] / EPISODES
+
+
+def split_evenly(windows: np.ndarray) -> np.ndarray:
+    """Each cell of the first step split by the law, without its noise."""
+    law = windows.sum(axis=(0, 1)) / windows.sum()
+    return windows.sum(axis=2)[:, :, None] * law
+
+
+def shares_reused(windows: np.ndarray) -> np.ndarray:
+    """All cells split in the proportions of the first one: right on average, cells depend."""
+    first = windows[:, :1] / np.maximum(windows[:, :1].sum(axis=2, keepdims=True), 1)
+    return windows.sum(axis=2)[:, :, None] * first
+
+
+@pytest.mark.parametrize("wrong", [as_if_independent, split_evenly, shares_reused])
+def test_a_wrong_law_of_windows_is_told_apart(wrong: Callable) -> None:
+    found = differences({"w": wrong(windows_drawn()).reshape(FEWER, -1)}, window_reference())
+    assert any(text.startswith("covariance") for text in found)
 
 
 # ---- what a request asks for is what comes back

@@ -29,6 +29,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "futures": {"SAMPLES": (30,), "SEEDS": 2, "FUTURES": (2,)},
     "kernels": {"COUNTS": ((5, 20),), "EXACT_ROWS": 3, "COMPONENTS": (8, 64)},
     "gain": {"SIZES": (4, 8, 16), "RIDGES": (0.1,), "SEEDS": 1, "CANDIDATES": 64},
+    "settings": {"WINDOWS": 1, "WINDOW_GAP": 0.6, "SPACES": 1, "COUNTS": 2, "BEFORE": 1},
     # Its parts are tested one by one elsewhere.
     "adaptive": {"SCALE": Scale(instances=1, repeats=1)},
     "calibration": {"FULL": 300},  # one run of each family

@@ -17,6 +17,7 @@ from surepath.features import Linear
 from surepath.learners.recursion import Learner
 from surepath.system import Actions
 from surepath.theory.expansion_bounds import expansion_bound, feature_batches, reward_batches
+from surepath.theory.own_counts import Stage
 from surepath.theory.schedule import Schedule
 from surepath.theory.setting import Setting
 
@@ -326,3 +327,29 @@ def test_steps_are_the_observations_read() -> None:
     assert {len(request.actions) for request in requests} == {0, 1, 2, 3}
     steps = sum(request.count * min(len(request.actions) + 1, 3) for request in requests)
     assert learner.usage.steps == steps
+
+
+# ---------------------------------------------------------------- stages
+
+
+def test_a_stage_that_is_too_small_begins_again_with_fresh_readings() -> None:
+    """Counts are those of the last stage, the cost that of all; what was read before is gone."""
+    machine = Machine.random(seed=3, horizon=3)
+    small = Schedule(1e-6, 1.0, 7, 7)
+    large = replace(small, feature_samples=11, reward_samples=11)
+    alone = machine.learner(large)
+    finish(alone, machine.answer)
+    assert max(alone.usage.expansions) > 1
+    staged = machine.learner(small, most=1, later=[Stage(large, None, 0.1)])
+    sizes = list[int]()
+    while requests := staged.ask():
+        sizes += [request.count for request in requests]
+        staged.tell([machine.answer(request) for request in requests])
+    assert sizes == sorted(sizes)
+    assert set(sizes) == {7, 11}
+    assert staged.schedule == large
+    assert staged.usage.starts == 2
+    assert staged.incumbent == alone.incumbent
+    assert staged.usage.expansions == alone.usage.expansions
+    assert staged.usage.feature_batches == alone.usage.feature_batches
+    assert staged.usage.episodes - alone.usage.episodes == sum(n for n in sizes if n == 7)

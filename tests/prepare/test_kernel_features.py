@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,12 @@ from cranes import FEW, SCHEDULE, Camera, Crane, learn, pilot, resolved, solves
 from surepath.features import Approximated
 from surepath.features.growing import Growing, shares_seen
 from surepath.prepare.call import Call
+from surepath.prepare.fixed_run import FixedRun
 from surepath.prepare.task import plan_task
 from surepath.readings.embedding import KernelMap
+from surepath.results.assumptions import of_fixed
+from surepath.theory.schedule import Count, bounds
+from surepath.theory.setting import SQRT2
 
 KERNELS: dict[str, Any] = {
     "rbf": "rbf",
@@ -70,14 +75,41 @@ def test_nothing_is_proved_of_features_fitted_on_a_pilot(features: Any) -> None:
         learn(features, schedule="tight", gap=0.3, norm=3.0)
 
 
-def test_expansions_of_a_kernel_are_counted() -> None:
-    """A kernel with a length scale of one's own, used exactly, is counted by its gain."""
+def test_expansions_of_a_kernel_on_real_readings_are_counted_as_they_come() -> None:
+    """A kernel with a length scale of one's own, used exactly; nobody takes the pilot for all."""
     schedule = surepath.Schedule(ridge=0.05, threshold=1.0, feature_samples=60, reward_samples=300)
     features = surepath.KernelFeatures(RBF(0.7), "exact")
     result = learn(features, schedule=schedule, gap=0.3, norm=3.0)
     assert result.certificate.bounds is not None
-    assert 0 < max(result.usage.expansions) <= result.certificate.bounds.expansions
-    assert any("information gain" in text for text in result.certificate.assumptions)
+    assert result.certificate.bounds.counted is Count.OWN
+    assert not any("pilot" in text for text in result.certificate.assumptions)
+
+
+def test_a_rate_of_the_gain_is_an_assumption_that_is_named() -> None:
+    gain = surepath.GainRate(factor=4.0, exponent=0.25)
+    task = plan_task(
+        Call.of(
+            surepath.make("tabular"),
+            features=surepath.KernelFeatures(RBF(0.7), "exact", gain=gain),
+            schedule=surepath.Schedule(1e-3, 1.0, 10**9, 10**9),
+            gap=0.1,
+            norm=1.0,
+        )
+    )
+    run = FixedRun.of(task)
+    assert run.setting is not None
+    assert run.setting.expansions == gain.expansions
+    proved = bounds(run.schedule, replace(run.setting, latent_dimension=None))
+    assert proved.counted is Count.GAIN
+    assert proved.expansions == gain.expansions(1e-3, 1.0)
+    assert gain.claim in of_fixed(run.setting, run.sources, proved.counted)
+
+
+@pytest.mark.parametrize(("kernel", "apart"), [(RBF(0.7), SQRT2), (DotProduct(0.1) * 0.03, None)])
+def test_kernels_that_are_never_negative_are_narrow(kernel: Any, apart: float | None) -> None:
+    features = surepath.KernelFeatures(kernel, "exact")
+    call = Call.of(surepath.make("tabular"), features=features, schedule="tight", gap=0.1, norm=1.0)
+    assert plan_task(call).psi.diameter == apart
 
 
 def test_the_median_length_scale_is_stated() -> None:

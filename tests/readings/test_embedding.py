@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import surepath
 from surepath.errors import InputError, NumericalError
 from surepath.features import Linear, OneHot
+from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
 from surepath.prepare.start import start
 from surepath.readings import embedding as embeddings
@@ -252,6 +253,50 @@ def test_no_continuation_is_run_twice() -> None:
         learner.tell([problem.summarise(request, rng) for request in requests])
     most = {prefix: seen.count(prefix) for prefix in set(seen)}
     assert max(most.values()) <= 2  # its readings, topped up once for its rewards
+
+
+@pytest.mark.parametrize(("future", "pool"), [(2, True), (3, True), (3, False)])
+def test_a_window_is_read_by_its_own_episodes(future: int, pool: bool) -> None:
+    """Each inner node has a reading for every continuation through it: what Jensen's pairing needs.
+
+    With fewer, the noise of a product of node means can exceed that of joint windows.
+    """
+    problem = surepath.make("overcomplete", horizon=5, seed=2)
+    schedule = Schedule(1e-3, 1.25, 50, 20, pool=pool)
+    learner = Learner(5, 2, OneHot(3), schedule, future=future)
+    seen = list[list[int]]()
+
+    def point(node: Node) -> Any:
+        layers = node.window(future - 1, 2)
+        seen.append([min(member.count for member in layer) for layer in layers])
+        return VectorEmbedding.point(learner.embedding, node)  # pyright: ignore[reportArgumentType]
+
+    learner.embedding.point = point
+    drive(learner, Runner(problem, 0))
+    assert len(seen) > 5
+    assert {tuple(counts) for counts in seen} == {
+        tuple(50 * 2 ** (future - 1 - depth) for depth in range(future))
+    }
+
+
+def test_products_of_node_means_are_no_noisier_than_joint_windows() -> None:
+    """Variance along the worst direction of either, from the same episodes; frozen nodes are."""
+    rng = np.random.default_rng(0)
+    p, q = np.array([0.5, 0.5]), np.array([[0.5, 0.5], [0.5, 0.5]])  # a node, and its two children
+    runs, m = 20_000, 8
+    own = rng.multinomial(m, p, size=(runs, 2)) / m  # readings of the node, by continuation
+    below = np.stack([rng.multinomial(m, q[a], size=runs) / m for a in range(2)], axis=1)
+
+    def noise(inner: np.ndarray) -> float:
+        windows = np.einsum("nai,naj->naij", inner, below).reshape(runs, -1)
+        return float(np.linalg.eigvalsh(np.cov(windows.T))[-1])
+
+    pooled = noise(np.repeat(own.mean(axis=1, keepdims=True), 2, axis=1))
+    frozen = noise(np.repeat(own[:, :1], 2, axis=1))
+    pairs = np.array([np.outer(p, q[a]).ravel() for a in range(2)])
+    joint = max(np.linalg.eigvalsh(np.diag(law) - np.outer(law, law))[-1] for law in pairs) / m
+    assert pooled <= joint * 1.05
+    assert frozen > joint * 1.2
 
 
 def test_a_future_beyond_the_horizon_tries_everything() -> None:

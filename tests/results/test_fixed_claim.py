@@ -12,7 +12,8 @@ from surepath.results.assumptions import Sources
 from surepath.results.certificate import Certificate, Level
 from surepath.results.fixed_claim import certify
 from surepath.results.usage import Usage
-from surepath.theory.schedule import Schedule, bounds, failure_bound, paper, tight
+from surepath.theory.own_counts import Stage, allowance
+from surepath.theory.schedule import Count, Schedule, bounds, failure_bound, paper, tight
 from surepath.theory.setting import Setting
 
 SETTING = Setting(horizon=3, n_actions=2, dimension=4, gap=0.5, norm=2.0, delta=0.05)
@@ -39,7 +40,7 @@ def certified(
     schedule: Schedule = SCHEDULE,
     usage: Usage = IDLE,
 ) -> Certificate:
-    return certify(schedule, setting, decisions, usage, sources=SOURCES)
+    return certify(Stage(schedule, None, setting.delta), setting, decisions, usage, sources=SOURCES)
 
 
 def plan(*leads: float) -> list[Level]:
@@ -159,21 +160,63 @@ def test_what_was_tried_is_judged_by_its_own_width() -> None:
 # ---------------------------------------------------------------- nothing to claim
 
 
+FEW = replace(
+    SCHEDULE,
+    feature_samples=SCHEDULE.feature_samples // 4,
+    reward_samples=SCHEDULE.reward_samples // 4,
+)
+
+
 def test_too_few_samples_are_refused_with_their_failure_bound() -> None:
-    few = replace(
-        SCHEDULE,
-        feature_samples=SCHEDULE.feature_samples // 4,
-        reward_samples=SCHEDULE.reward_samples // 4,
-    )
-    failure = failure_bound(few, SETTING)
+    failure = failure_bound(FEW, SETTING)
     assert SETTING.delta < failure < 1
-    certificate = certified(plan(0.6, 0.6, 0.6), schedule=few)
+    many = replace(IDLE, expansions=[1, bounds(FEW, SETTING).expansions, 1])
+    certificate = certified(plan(0.6, 0.6, 0.6), schedule=FEW, usage=many)
     assert not certificate.certified
     assert certificate.failure == failure
     assert f"{failure:.3g}" in certificate.reason
     assert f"delta = {SETTING.delta:g}" in certificate.reason
     lenient = replace(SETTING, delta=(1 + failure) / 2)
-    assert certified(plan(0.6, 0.6, 0.6), lenient, few).certified
+    assert certified(plan(0.6, 0.6, 0.6), lenient, FEW, many).certified
+
+
+@pytest.mark.parametrize("count", ["expansions", "feature_batches", "reward_batches"])
+def test_a_run_is_held_to_what_its_schedule_can_afford(count: str) -> None:
+    """Too few samples for all that might have been, enough for what was."""
+    allowed = allowance(FEW, SETTING, SETTING.delta)
+    assert allowed is not None
+    assert 1 < allowed.expansions < bounds(FEW, SETTING).expansions
+    most = getattr(allowed, count)
+    for excess in (0, 1):
+        value = [1, most + excess, 1] if count == "expansions" else most + excess
+        usage = replace(IDLE, **{count: value})
+        certificate = certified(plan(0.6, 0.6, 0.6), schedule=FEW, usage=usage)
+        assert certificate.certified == (not excess)
+        assert certificate.bounds is not None
+        assert (certificate.bounds.counted is Count.OWN) == (not excess)
+        assert (certificate.failure <= SETTING.delta) == (not excess)
+
+
+def test_own_counts_need_no_dimension() -> None:
+    """Of a kernel on real readings nothing is known beforehand; the pilot is not believed."""
+    kernel = replace(SETTING, dimension=None)
+    certificate = certified(plan(0.6, 0.6, 0.6), kernel)
+    assert certificate.certified
+    assert not any("dimensions" in text or "gain" in text for text in certificate.assumptions)
+    many = replace(IDLE, expansions=[1, 10**6, 1])
+    assert not certified(plan(0.6, 0.6, 0.6), kernel, usage=many).certified
+
+
+def test_a_stage_spends_its_own_share() -> None:
+    """What the other stages may fail by is part of what is claimed."""
+    share = SETTING.delta / 2
+    stage = Stage(FEW, None, share)
+    certificate = certify(stage, SETTING, plan(0.6, 0.6, 0.6), IDLE, sources=SOURCES)
+    own = allowance(FEW, SETTING, share)
+    assert own is not None
+    assert certificate.bounds == own
+    assert certificate.failure == pytest.approx(own.failure + SETTING.delta - share)
+    assert certificate.failure <= SETTING.delta
 
 
 @pytest.mark.parametrize("samples", [1, 1000])
@@ -182,6 +225,7 @@ def test_hopelessly_few_samples(samples: int) -> None:
     assert not certificate.certified
     assert certificate.failure == 1
     assert "only by 1," in certificate.reason
+    assert "can afford 0" in certificate.reason
 
 
 def test_a_ridge_that_proves_nothing() -> None:

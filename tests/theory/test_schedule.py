@@ -20,13 +20,14 @@ from surepath.theory.expansion_bounds import (
 )
 from surepath.theory.schedule import (
     SCHEDULES,
+    Rule,
     Schedule,
     bounds,
     failure_bound,
     paper,
     tight,
 )
-from surepath.theory.setting import Setting
+from surepath.theory.setting import SQRT2, Setting
 
 # ---------------------------------------------------------------- sample sizes
 
@@ -110,26 +111,26 @@ def test_tight_with_windows() -> None:
     assert schedule.feature_samples == pytest.approx(8 * length / schedule.ridge, rel=1e-3)
 
 
-def test_tight_with_products_of_node_means() -> None:
-    """1 + A + A^2 nodes: so much more noise in a window, and as many statements about it."""
+def test_products_of_node_means_are_no_noisier_than_joint_windows() -> None:
+    """Episodes of a window's own make it an average of joint windows over all pairings."""
     s = setting(future=3, horizon=6, n_actions=3, latent_dimension=2, radius=0.5)
-    schedule = tight(s)
-    n = expansion_bound(s, schedule.ridge, 1.0)  # the count by d_s is not proved for products
-    statements = 13 * s.n_actions * feature_batches(s, n)
-    assert statements > reward_batches(s, n)
-    log = math.log(4 * statements / s.delta)
-    expected = 288 * 13 * (s.radius * s.norm / s.gap) ** 2 * n * log
-    assert schedule.feature_samples == pytest.approx(expected, rel=1e-6)
-    assert schedule.windows == "product"
-    assert tight(replace(s, windows="joint")).feature_samples < expected / 13
+    product, joint = tight(s), tight(replace(s, windows="joint"))
+    assert product == replace(joint, windows="product")
+    n = bounds(product, s).expansions
+    assert n == latent_expansion_bound(s, product.ridge, 1.0)
+    assert failure_bound(product, s) == failure_bound(joint, s)
 
 
-def test_a_product_is_not_judged_as_a_joint_window() -> None:
-    """Products of node means are noisier, whatever the setting was written for."""
-    joint = setting(future=3, horizon=6, windows="joint")
-    schedule = replace(tight(joint), windows="product")
-    assert failure_bound(schedule, replace(joint, windows="product")) > joint.delta
-    assert failure_bound(schedule, joint) > joint.delta
+@pytest.mark.parametrize("rule", [tight, paper])
+def test_features_at_right_angles_need_half_the_readings(rule: Rule) -> None:
+    """Their diameter is sqrt(2), not 2: <theta, psi> lies in an interval as much shorter."""
+    wide, narrow = rule(setting()), rule(setting(diameter=SQRT2))
+    assert narrow.feature_samples == pytest.approx(wide.feature_samples / 2, rel=1e-6)
+    assert narrow.reward_samples == wide.reward_samples
+
+
+def test_a_diameter_is_never_more_than_twice_the_radius() -> None:
+    assert tight(setting(diameter=2.5)) == tight(setting())
 
 
 def test_tight_takes_the_cheaper_count() -> None:

@@ -17,6 +17,7 @@ from surepath.bench.suites import (
     proved,
     real,
     scaling,
+    settings,
     table1,
 )
 from surepath.bench.suites.constants import constants
@@ -31,6 +32,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "futures": {"futures": futures},
     "kernels": {"kernels": kernels},
     "gain": {"gain": gain},
+    "settings": settings.PARTS,
     "adaptive": adaptive.PARTS,
     "calibration": calibration.PARTS,
     "proved": proved.PARTS,

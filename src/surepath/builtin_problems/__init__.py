@@ -13,6 +13,7 @@ from surepath.builtin_problems.hard import exit_lane, few_actions, leaking, tuna
 from surepath.builtin_problems.lock import lock
 from surepath.builtin_problems.mixing import mixing
 from surepath.builtin_problems.overcomplete import overcomplete
+from surepath.builtin_problems.rkhs import rkhs
 from surepath.builtin_problems.tabular import Tabular, tabular
 from surepath.builtin_problems.touch import touch
 from surepath.errors import InputError
@@ -24,6 +25,7 @@ _FACTORIES: Mapping[str, Callable[..., Problem]] = {
     "lock": lock,
     "mixing": mixing,
     "continuous": continuous,
+    "rkhs": rkhs,
     "overcomplete": overcomplete,
     "touch": touch,
     "leaking": leaking,

@@ -13,9 +13,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surepath.builtin_problems.laws import ObservationLaw, RewardLaw
+from surepath.builtin_problems.laws import Categorical, ObservationLaw, RewardLaw
 from surepath.errors import InputError
-from surepath.system import Actions, Counts, Episodes, FloatArray, Moments, Request, Summary
+from surepath.system import (
+    Actions,
+    Counts,
+    Episodes,
+    FloatArray,
+    IntArray,
+    Moments,
+    Request,
+    Summary,
+    WindowCounts,
+)
 
 State: TypeAlias = Any
 """A hidden state: whatever the problem makes it."""
@@ -59,12 +69,18 @@ class Problem(ABC):
     reward_noise: float = 0.5  # sub-Gaussian parameter; 1/2 covers every law on [0, 1]
     reward_range: tuple[float, float] = (0.0, 1.0)
     identity: dict[str, Any] | None = None  # how it was made, by name
-    preferred_features: str = "onehot"  # in which its Q* is linear, and its norm is stated
+    preferred_features: Any = "onehot"  # in which its Q* is linear, and its norm is stated: a name
+    # or a kernel
 
     @property
     def statistic(self) -> type[Counts | Moments]:
         """The sufficient statistic of its observations."""
         return Moments if self.n_observations is None else Counts
+
+    @property
+    def window_statistic(self) -> type[WindowCounts] | None:
+        """The sufficient statistic of what is read at several steps of an episode."""
+        return None if self.n_observations is None else WindowCounts
 
     @property
     @abstractmethod
@@ -164,16 +180,34 @@ class Problem(ABC):
 
     def summarise(self, request: Request, rng: np.random.Generator) -> Summary:
         states = self.path(request.actions)
-        n = request.count
+        n, steps = request.count, request.observations
+        alone = range(0) if request.joint else steps
         return Summary(
             request.actions,
             n,
-            {h: self.observation_law(h, states[h]).summary(n, rng) for h in request.observations},
+            {h: self.observation_law(h, states[h]).summary(n, rng) for h in alone},
             {
                 h: self.reward_law(h, states[h], request.actions[h]).summary(n, rng)
                 for h in request.rewards
             },
+            {steps[-1]: self._window(states, steps, n, rng)} if request.joint and steps else {},
         )
+
+    def _window(
+        self, states: list[State], steps: range, n: int, rng: np.random.Generator
+    ) -> WindowCounts:
+        """How often each sequence of symbols is read at these steps, each split by the next."""
+        counts: IntArray = np.array(n, dtype=np.int64)
+        for h in steps:
+            law = self.observation_law(h, states[h])
+            if not isinstance(law, Categorical):
+                raise InputError(
+                    "windows of real readings have no statistic of fixed size here",
+                    got=f"the law {type(law).__name__}",
+                    remedy="Draw single episodes instead of summaries.",
+                )
+            counts = law.split(counts, rng)
+        return WindowCounts(counts)
 
 
 def pseudo_inverse(matrix: FloatArray) -> FloatArray:

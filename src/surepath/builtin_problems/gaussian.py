@@ -18,7 +18,7 @@ import numpy as np
 from surepath.builtin_problems.finite import Dynamics, FiniteProblem, blend_until, random_dynamics
 from surepath.builtin_problems.laws import Gaussian, ObservationLaw
 from surepath.errors import InputError
-from surepath.system import FloatArray
+from surepath.system import FloatArray, IntArray
 from surepath.validate import between, whole
 
 
@@ -39,6 +39,60 @@ class GaussianReadings(FiniteProblem):
 
     def _make_observation_law(self, mean: FloatArray) -> ObservationLaw:
         return Gaussian(mean, self._noise)
+
+    def rbf_products(
+        self, level: int, states: IntArray, length_scale: float, future: int = 1
+    ) -> FloatArray:
+        """Inner products of the states' mean embeddings under an RBF kernel, exact, [n, n].
+
+        Of o ~ N(m, s^2 I) and o' ~ N(m', s^2 I) in d dimensions, o - o' is normal with variance
+        2 s^2, and the mean of exp(-|o - o'|^2 / (2 l^2)) over it is
+        (l^2 / w)^(d/2) exp(-|m - m'|^2 / (2 w)) with w = l^2 + 2 s^2. Windows follow the product
+        rule: the first factor times the sum over actions of what follows.
+        """
+        places = self.embeddings[level, states]
+        width = length_scale**2 + 2 * self._noise**2
+        squares = np.square(places[:, None] - places[None]).sum(axis=2)
+        scale = (length_scale**2 / width) ** (self.dimension / 2)
+        own = scale * np.exp(-squares / (2 * width))
+        if future == 1:
+            return own
+        below = [
+            self.rbf_products(
+                level + 1, self.dynamics.transitions[level, states, a], length_scale, future - 1
+            )
+            for a in range(self.n_actions)
+        ]
+        return own * np.sum(below, axis=0)
+
+    def rbf_norm(self, length_scale: float, future: int = 1) -> float:
+        """Theta under an RBF kernel: of theta in the span of the embeddings x(s), <theta, x> = q
+        has the one solution theta = sum over s of (G^-1 q)_s x(s), whose square is q' G^-1 q.
+        """
+        between("length_scale", length_scale, 0, np.inf)
+        levels = self.reachable[: max(0, self.horizon - future + 1)]
+        norms = [
+            least_norm(self.rbf_products(h, s, length_scale, future), self.q[h, s])
+            for h, s in enumerate(levels)
+        ]
+        return max(norms, default=1.0)
+
+
+def least_norm(products: FloatArray, values: FloatArray) -> float:
+    """Largest norm, over the columns of `values` [n, A], of theta with <theta, x_i> = value_i."""
+    smallest = float(np.linalg.eigvalsh(products)[0])
+    if smallest < LEAST_EIGENVALUE:
+        raise InputError(
+            "the mean embeddings of the states are too close to each other to be told apart",
+            got=f"smallest eigenvalue {smallest:.2e} of their inner products",
+            remedy="Use a shorter length scale, or a longer future.",
+        )
+    squares = np.einsum("sa,sa->a", values, np.linalg.solve(products, values))
+    return float(np.sqrt(squares.max()))
+
+
+LEAST_EIGENVALUE = 1e-9
+"""Of inner products, below which states count as looking alike."""
 
 
 def gaussian(

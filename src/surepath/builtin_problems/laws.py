@@ -40,6 +40,10 @@ class Categorical:
     def summary(self, n: int, rng: np.random.Generator) -> Counts:
         return Counts(rng.multinomial(n, self.probabilities))
 
+    def split(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
+        """How many of so many episodes read each symbol: a further axis, [..., n_observations]."""
+        return rng.multinomial(counts, self.probabilities)
+
 
 class Gaussian:
     """A vector with isotropic Gaussian noise; its statistic: normal mean, Wishart scatter."""

@@ -12,6 +12,7 @@ from surepath.features.maps import (
     Linear,
     Nothing,
     OneHot,
+    WindowFeatures,
     checked_rows,
 )
 
@@ -25,8 +26,10 @@ __all__ = [
     "Linear",
     "Nothing",
     "OneHot",
+    "WindowFeatures",
     "checked_rows",
 ]
 
-# Journals write this name for features of a user's own: it must not follow the file when it moves.
-Custom.__module__ = __name__
+# Journals write these names for features of a user's own: they must not follow the file when it
+# moves.
+Custom.__module__ = WindowFeatures.__module__ = __name__

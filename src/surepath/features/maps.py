@@ -147,6 +147,27 @@ class Custom:
         return rows
 
 
+class WindowFeatures:
+    """A user's own psi on windows: a function from K observations [n, K, ...] to features [n, d].
+
+    The paper's multi-step features need not be products of one-step ones.
+    """
+
+    def __init__(
+        self, function: FeatureFunction, dimension: int, future: int, radius: float | None = None
+    ) -> None:
+        """radius: the greatest length of a feature; needed where something is to be proved."""
+        self._features = Custom(function, dimension, radius)
+        self.function = function
+        self.dimension = dimension
+        self.radius = radius
+        self.future = whole("future", future, least=1)
+
+    def rows(self, windows: NDArray[Any]) -> FloatArray:
+        """Features of single windows, [n, d]."""
+        return self._features.rows(windows)
+
+
 class Approximation(Protocol):
     """A kernel's finite-dimensional stand-in."""
 

@@ -106,9 +106,12 @@ def declared_by(system: object, *, proof: bool) -> dict[str, Any]:
     if said.shared_noise is None:  # which journals from before there was such a thing do not say
         names = [name for name in names if name != "shared_noise"]
     statistic = system.statistic.__name__ if isinstance(system, Summarising) else None
+    values = {name: getattr(said, name) for name in names}
+    if values["preferred_features"] is not None:  # a name, or a kernel
+        values["preferred_features"] = describe(values["preferred_features"])
     return {
         "n_actions": getattr(system, "n_actions", None),
-        **{name: getattr(said, name) for name in names},
+        **values,
         "observation_space": space_as_data(said.observation_space),
         "statistic": statistic,
     }

@@ -17,7 +17,16 @@ from surepath.decoding import limits
 from surepath.decoding.text import parsed
 from surepath.decoding.typed import decoded
 from surepath.errors import InputError
-from surepath.system import Actions, Counts, Episodes, Moments, Readings, RewardMoments, Summary
+from surepath.system import (
+    Actions,
+    Counts,
+    Episodes,
+    Moments,
+    Readings,
+    RewardMoments,
+    Summary,
+    WindowCounts,
+)
 
 T = TypeVar("T")
 Header = list[tuple[str, str, list[int]]]  # name, type and shape of each array
@@ -81,26 +90,30 @@ def _summary(actions: Actions, count: int, arrays: Mapping[str, NDArray[Any]]) -
     _check(count >= 0, "there are fewer than no episodes", count)
     observations: dict[int, Counts | Moments] = {}
     rewards: dict[int, RewardMoments] = {}
+    windows: dict[int, WindowCounts] = {}
     for name, array in arrays.items():
         what, _, number = name.partition(" ")
         _check(number in map(str, range(len(actions) + 1)), "an array has no such step", name)
         step = int(number)
         if what == "counts":
-            observations[step] = _counts(count, array)
+            _check(array.ndim == 1, "counts have one axis", array.shape)
+            observations[step] = Counts(_counts(count, array))
+        elif what == "windows":
+            windows[step] = WindowCounts(_counts(count, array))
         elif what == "mean":
             observations[step] = _moments(count, array, arrays.get(f"scatter {step}"))
         elif what == "reward":
             rewards[step] = _reward(count, array)
         else:
             _check(what == "scatter", "an array has an unknown name", name)
-    return Summary(actions, count, observations, rewards)
+    return Summary(actions, count, observations, rewards, windows)
 
 
-def _counts(count: int, array: NDArray[Any]) -> Counts:
-    _check(array.ndim == 1 and array.dtype.kind in "iu", "counts are whole numbers", array.dtype)
-    total = sum(array.tolist())  # exactly: as NumPy adds, it may overflow
+def _counts(count: int, array: NDArray[Any]) -> NDArray[Any]:
+    _check(array.dtype.kind in "iu", "counts are whole numbers", array.dtype)
+    total = sum(array.ravel().tolist())  # exactly: as NumPy adds, it may overflow
     _check(total == count and not (array < 0).any(), "counts do not add up", total)
-    return Counts(array)
+    return array
 
 
 def _moments(count: int, mean: NDArray[Any], scatter: NDArray[Any] | None) -> Moments:

@@ -135,6 +135,8 @@ def _named_arrays(readings: Readings) -> dict[str, NDArray[Any]]:
         else:
             arrays[f"mean {step}"] = sample.mean
             arrays[f"scatter {step}"] = sample.scatter
+    for step, window in readings.windows.items():
+        arrays[f"windows {step}"] = window.counts
     for step, reward in readings.rewards.items():
         arrays[f"reward {step}"] = np.array([reward.mean, reward.scatter])
     return arrays

@@ -16,19 +16,27 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surepath.features import Features
 from surepath.learners.base import Answer, Asking
-from surepath.readings.embedding import KernelMap, embed
+from surepath.readings.embedding import Averaged, embed
 from surepath.readings.ridge import Regression
 from surepath.readings.trie import Node, Tally
 from surepath.results.certificate import Level
 from surepath.system import FloatArray, Request
+from surepath.theory.own_counts import Stage
 from surepath.theory.schedule import Schedule
 from surepath.theory.setting import exhaustive_from
 from surepath.validate import whole
 
+MOST_PAIRED = 4096
+"""Readings that a node may have beyond those that its embedding needs, where they are compared pair
+by pair."""
+
 Kind: TypeAlias = Literal["observations", "rewards"]
 Process: TypeAlias = "Generator[tuple[Request, ...] | Process, Any, Any]"
+
+
+class _ExpansionsError(Exception):
+    """A level needs more than the schedule is made for."""
 
 
 class Learner(Asking):
@@ -38,29 +46,47 @@ class Learner(Asking):
         self,
         horizon: int,
         n_actions: int,
-        features: Features | KernelMap,
+        features: Averaged,
         schedule: Schedule,
         *,
+        most: int | None = None,
+        later: Sequence[Stage] = (),
         future: int = 1,
         reward_range: tuple[float, float] = (0.0, 1.0),
         largest_batch: int | None = None,
     ) -> None:
+        """most: expansions of a level after which it begins again with the first of the later
+        stages, which have other sample sizes and average windows alike.
+        """
         embedding = embed(features, n_actions, future, schedule.windows)
         super().__init__(horizon, n_actions, embedding, reward_range)
         self.schedule = schedule
+        self._most, self._later = most, list(later)
         self.level = 0  # where the recursion is now
         if largest_batch is not None:
             whole("largest_batch", largest_batch, least=1)
         self._largest_batch = largest_batch
         # The last K - 1 levels have no full window; what they are worth is found by trying all.
         self._exhaustive_from = exhaustive_from(horizon, embedding.future)
-        # One for each level with a full window.
-        self._regressions = [
-            embedding.regression(schedule.ridge) for _ in range(horizon - embedding.future + 1)
+        self._begin()
+        self._advance(None)
+
+    def _begin(self) -> None:
+        """Begin, or begin again, with nothing known."""
+        levels = range(self.horizon - self.embedding.future + 1)  # those with a full window
+        self._regressions: list[Regression] = [
+            self.embedding.regression(self.schedule.ridge) for _ in levels
         ]
         self._root = Node()
         self._calls: list[Process] = [self._main()]
-        self._advance(None)
+
+    def _begin_again(self) -> None:
+        """The next stage: fresh readings, more of them, and only these count in the end."""
+        stage = self._later.pop(0)
+        self.schedule, self._most = stage.schedule, stage.most
+        self.usage.start_again()
+        self.value = None
+        self._begin()
 
     def status(self) -> dict[str, str]:
         return {
@@ -78,6 +104,10 @@ class Learner(Asking):
             except StopIteration as stop:
                 self._calls.pop()
                 sent = stop.value
+                continue
+            except _ExpansionsError:
+                self._begin_again()
+                sent = None
                 continue
             if isinstance(step, tuple):
                 self._pending = step
@@ -152,6 +182,8 @@ class Learner(Asking):
 
     def _expand(self, node: Node, x: Any) -> Process:
         """Try every action below an uncovered node and store what it taught."""
+        if self._most is not None and self.usage.expansions[node.level] >= self._most:
+            raise _ExpansionsError
         targets: FloatArray = yield from self._try_all(node)
         # The sub-calls touch deeper levels only, so adding afterwards changes nothing.
         self._regressions[node.level].add(x, targets)  # Alg. 1, lines 14 and 16; Alg. 2, 15 and 17
@@ -177,7 +209,10 @@ class Learner(Asking):
             return node.point
         self.usage.feature_batches += 1
         window = node.window(self.embedding.future - 1, self.n_actions)
-        if not self.schedule.pool:
+        # A window is read by its own episodes. They pass an inner node once for each continuation
+        # through it, so that its mean is as exact as the windows need it; what was read there for
+        # the windows above has decided whether this one is read at all.
+        if not self.schedule.pool or self.embedding.future > 1:
             for member in chain.from_iterable(window):
                 member.forget()
         # Whoever reaches the end of a continuation has passed the nodes before it.
@@ -222,14 +257,26 @@ class Learner(Asking):
         # An episode that ends at the node reads both what is seen there and the last reward; when
         # pooling, neither is thrown away where it can be of use.
         both = self.schedule.pool
-        observed = kind == "observations" or (both and h < self._exhaustive_from)
+        observed = kind == "observations" or (self._pools_rewards and h < self._exhaustive_from)
         rewarded = h > 0 and (both or kind == "rewards")
         return Request(
             node.prefix,
             count,
             self.embedding.steps(h) if observed else range(0),
             range(h - 1, h) if rewarded else range(0),
+            joint=observed and self.embedding.joint,
         )
+
+    @property
+    def _pools_rewards(self) -> bool:
+        """Whether what is seen where a reward is read is of use for the embedding there.
+
+        A window has episodes of its own. And where readings are compared pair by pair, very many
+        more than an embedding needs save few episodes and take long.
+        """
+        few = self.schedule.reward_samples <= max(self.schedule.feature_samples, MOST_PAIRED)
+        single = self.embedding.future == 1
+        return self.schedule.pool and single and (few or not self.embedding.pairs)
 
     # ------------------------------------------------------------ decisions
 

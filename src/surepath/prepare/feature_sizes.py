@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from surepath.errors import InputError
-from surepath.features import Linear
+from surepath.features import Linear, WindowFeatures
 from surepath.prepare.resolved import Resolved
 from surepath.readings.embedding import KernelMap
 from surepath.system import Declared, System
 
 
-def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int]:
-    """Radius of the features, their noise (None where they are bounded), and their dimension."""
-    if isinstance(psi.features, KernelMap):
-        if future > 1:
-            raise InputError(
-                "nothing is proved for windows of a kernel that is used exactly",
-                got=f"future={future} with gap and norm, or with a named schedule",
-                remedy="Leave out gap and norm and pass a Schedule of your own, or approximate "
-                "the kernel by landmarks.",
-            )
-        return 1.0, None, 1  # no dimension: expansions are counted by the information gain
-    if psi.features.radius is not None:
-        return psi.features.radius, None, psi.features.dimension
+def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | None, int | None]:
+    """Of windows: radius of the features, their noise (None: they are bounded), their dimension.
+
+    A kernel's features have length 1 and no dimension.
+    """
+    features = psi.features
+    if isinstance(features, KernelMap):
+        return 1.0, None, None
+    if features.radius is not None:
+        power = 1 if isinstance(features, WindowFeatures) else future
+        return features.radius**power, None, features.dimension**power
     # What the system says of its observations holds for features that are the observations.
-    plain = isinstance(psi.features, Linear) and future == 1
+    plain = isinstance(features, Linear) and future == 1
     said = Declared(system if plain else None)
     if said.observation_noise is None or said.radius is None:
         raise InputError(
@@ -33,4 +31,4 @@ def size_of(system: System, psi: Resolved, future: int) -> tuple[float, float | 
             remedy="Use bounded features, such as Custom(function, dimension, radius=1.0), "
             "or give the system the attributes observation_noise and radius.",
         )
-    return said.radius, said.observation_noise, psi.features.dimension
+    return said.radius, said.observation_noise, features.dimension

@@ -12,7 +12,7 @@ from typing import cast
 
 from surepath.adapters.spaces import Encoding
 from surepath.errors import InputError
-from surepath.features import NAMES, Custom, Features, Linear, OneHot
+from surepath.features import NAMES, Custom, Features, Linear, OneHot, WindowFeatures
 from surepath.prepare.fitted_features import function_features, transformer_features
 from surepath.prepare.kernel_features import (
     KERNELS,
@@ -25,6 +25,7 @@ from surepath.prepare.kernel_features import (
 from surepath.prepare.pilot import Pilot
 from surepath.prepare.resolved import Resolved, encoding_of, flat_rows
 from surepath.system import Declared, System
+from surepath.theory.setting import SQRT2
 from surepath.validate import nearest
 
 
@@ -41,18 +42,21 @@ def resolve(
 
     grow: whether landmarks of a kernel may be added during the run.
     """
+    if isinstance(features, str) and features == "auto":
+        features = Declared(system).preferred_features or features
     if isinstance(features, str):
         return _named(features, system, pilot, samples, landmarks, grow=grow)
-    if isinstance(features, KernelFeatures):
-        return kernel_features(features, system, pilot, grow=grow)
     if not isinstance(features, type):
-        if all(hasattr(features, name) for name in ("dimension", "radius", "statistics", "mean")):
-            return _as_given(cast(Features, features))
+        named = ("dimension", "radius", "statistics", "mean")
+        finite = all(hasattr(features, name) for name in named)
+        if finite or isinstance(features, WindowFeatures):
+            return _as_given(cast(Features | WindowFeatures, features))
         if hasattr(features, "transform"):
             return transformer_features(features, system, pilot())
         if is_kernel(features):
-            choice = exact_or_landmarks(features, samples, landmarks)
-            return kernel_features(choice, system, pilot, grow=grow)
+            features = exact_or_landmarks(features, samples, landmarks)
+        if isinstance(features, KernelFeatures):
+            return kernel_features(features, system, pilot, grow=grow)
         if callable(features):
             name = getattr(features, "__name__", type(features).__name__)
             return function_features(features, pilot(), f"the function {name}")
@@ -64,7 +68,7 @@ def resolve(
     )
 
 
-def _as_given(features: Features) -> Resolved:
+def _as_given(features: Features | WindowFeatures) -> Resolved:
     length = "not bounded" if features.radius is None else f"length at most {features.radius:g}"
     name = type(features).__name__
     return Resolved(features, f"{name} as given ({features.dimension} dimensions, {length})")
@@ -83,8 +87,7 @@ def _named(
     symbols = Declared(system).n_observations
     if name == "auto":
         discrete = symbols is not None or (encoding is not None and encoding.discrete)
-        preferred = Declared(system).preferred_features
-        name = preferred or ("onehot" if discrete else "rbf")
+        name = "onehot" if discrete else "rbf"
     if name not in NAMES[1:]:
         raise InputError(
             f"there are no features named {name!r}", got=repr(name), remedy=nearest(name, NAMES)
@@ -105,7 +108,8 @@ def _named(
 def _one_hot(system: System, encoding: Encoding | None) -> Resolved:
     symbols = Declared(system).n_observations
     if symbols is not None:
-        return Resolved(OneHot(symbols), f"one-hot in {symbols} symbols (length 1)")
+        note = f"one-hot in {symbols} symbols (length 1)"
+        return Resolved(OneHot(symbols), note, diameter=SQRT2)
     if encoding is None or not encoding.discrete:
         raise InputError(
             "one-hot features need discrete observations",

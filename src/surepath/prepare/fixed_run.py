@@ -9,6 +9,7 @@ from functools import cached_property
 from surepath.builtin_problems import Problem
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import InputError
+from surepath.features import WindowFeatures
 from surepath.learners.recursion import Learner
 from surepath.prepare.call import Call
 from surepath.prepare.feature_sizes import size_of
@@ -21,7 +22,8 @@ from surepath.results.fixed_claim import certify, interval, nothing_tried, uncer
 from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
-from surepath.system import Declared
+from surepath.system import Declared, System
+from surepath.theory.own_counts import STAGED, Stage
 from surepath.theory.schedule import SCHEDULES, Schedule
 from surepath.theory.setting import Setting
 
@@ -37,7 +39,7 @@ def check_told_enough(call: Call) -> None:
 @dataclass(frozen=True)
 class FixedRun:
     task: Task
-    schedule: Schedule
+    stages: tuple[Stage, ...]
     setting: Setting | None  # what is known beforehand; None where nothing can be proved
     sources: Sources
     unproved: str  # why nothing can be proved, where there is no setting
@@ -47,22 +49,35 @@ class FixedRun:
         call, own = task.call, task.call.own_schedule
         unproved = _unproved(call, task.psi)
         if unproved and own is not None:
-            return cls(task, own, None, UNKNOWN_SOURCES, unproved)
+            return cls(task, _single(own, call.delta), None, UNKNOWN_SOURCES, unproved)
         gap, norm, sources = _gap_and_norm(call, task.future)
         setting = _setting(task, gap, norm)
-        schedule = SCHEDULES[str(call.schedule)](setting) if own is None else own
+        stages = _named(str(call.schedule), setting) if own is None else _single(own, call.delta)
         # The schedule says how windows are averaged (`paper` joins them): it is judged by that.
-        return cls(task, schedule, replace(setting, windows=schedule.windows), sources, "")
+        setting = replace(setting, windows=stages[0].schedule.windows)
+        return cls(task, stages, setting, sources, "")
+
+    @property
+    def schedule(self) -> Schedule:
+        """The one that the run is at."""
+        return self.stage.schedule
+
+    @property
+    def stage(self) -> Stage:
+        return self.stages[self.learner.usage.starts - 1]
 
     @cached_property
     def learner(self) -> Learner:
         task, system = self.task, self.task.call.system
-        embedding = embed(task.features, system.n_actions, task.future, self.schedule.windows)
+        first = self.stages[0]
+        embedding = embed(task.features, system.n_actions, task.future, first.schedule.windows)
         learner = Learner(
             task.call.horizon,
             system.n_actions,
             task.features,
-            self.schedule,
+            first.schedule,
+            most=first.most,
+            later=self.stages[1:],
             future=task.future,
             reward_range=task.call.rewards,
             largest_batch=None if summarises(system, embedding.statistics) else RAW_BATCH,
@@ -90,7 +105,7 @@ class FixedRun:
         warnings = nothing_tried(self.schedule, decided, learner.usage)
         if learner.done and self.setting is not None:
             return certify(
-                self.schedule,
+                self.stage,
                 self.setting,
                 decided,
                 learner.usage,
@@ -116,6 +131,15 @@ class FixedRun:
             f"{sum(request.count for request in learner.ask())}. The first "
             f"{len(learner.incumbent)} actions are the best known so far, the rest are placeholders"
         )
+
+
+def _single(schedule: Schedule, delta: float) -> tuple[Stage, ...]:
+    return (Stage(schedule, None, delta),)
+
+
+def _named(name: str, setting: Setting) -> tuple[Stage, ...]:
+    staged = STAGED.get(name)
+    return staged(setting) if staged else _single(SCHEDULES[name](setting), setting.delta)
 
 
 def _unproved(call: Call, psi: Resolved) -> str:
@@ -164,30 +188,39 @@ def _gap_and_norm(call: Call, future: int) -> tuple[float, float, Sources]:
 def _setting(task: Task, gap: float, norm: float) -> Setting:
     call, psi, future = task.call, task.psi, task.future
     system = call.system
-    radius, noise, dimension = size_of(system, psi, future)
-    windows = system.n_actions ** (future - 1)
-    latent = Declared(system).latent_dimension
-    if isinstance(psi.features, KernelMap) or (
-        future > 1 and not isinstance(system, FiniteProblem)
-    ):
-        # A kernel's expansions are counted by its information gain. And what a system declares is
-        # stated for single observations; only of finite problems does it hold for windows too.
-        latent = None
+    radius, noise, window = size_of(system, psi, future)
     return Setting(
         horizon=call.horizon,
         n_actions=system.n_actions,
-        dimension=dimension**future,
+        dimension=window,
         gap=gap,
         norm=norm,
         delta=call.delta,
-        latent_dimension=None if latent is None else min(latent, dimension**future * windows),
-        radius=radius**future,
+        latent_dimension=_latent(system, window, future),
+        radius=radius,
+        diameter=psi.diameter,  # of features of length 1, and so of their products, too
         feature_noise=noise,
         reward_noise=call.reward_noise,
         unique=_unique(call.problem, call.horizon),
         future=future,
+        windows="joint" if isinstance(psi.features, WindowFeatures) else "product",
         expansions=psi.expansions if isinstance(psi.features, KernelMap) else None,
+        gain=psi.gain,
     )
+
+
+def _latent(system: System, window: int | None, future: int) -> int | None:
+    """Dimension of the span of the embeddings of a level.
+
+    What a system declares is stated for single observations; only of finite problems, where it is
+    the number of states, does it hold for windows too.
+    """
+    latent = Declared(system).latent_dimension
+    if latent is None or (future > 1 and not isinstance(system, FiniteProblem)):
+        return None
+    if window is None:
+        return latent
+    return min(latent, window * system.n_actions ** (future - 1))
 
 
 def _unique(problem: Problem | None, horizon: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from surepath.features.kernels import (
     Nystroem,
     check_positive,
     median_length_scale,
+    never_negative,
     pick_landmarks,
     thin,
 )
@@ -31,7 +32,8 @@ from surepath.prepare.pilot import Pilot
 from surepath.prepare.resolved import Resolved, encoding_of, flat_rows
 from surepath.readings.embedding import COVARIANCE_LIMIT, KernelMap
 from surepath.system import Declared, FloatArray, System
-from surepath.theory.gain import kernel_expansion_bound
+from surepath.theory.gain import GainRate, kernel_expansion_bound
+from surepath.theory.setting import SQRT2
 from surepath.validate import nearest, whole
 
 EXACT_SAMPLES = 64
@@ -59,6 +61,9 @@ runs that are told when features do not suffice."""
 LEAST_FEATURES = 16
 """Features that a kernel keeps beside so many numbers."""
 
+Counting: TypeAlias = Callable[[float, float], int]
+"""N' from ridge and threshold."""
+
 KERNELS = ("rbf", "matern")
 APPROXIMATIONS = ("exact", "nystroem", "fourier")
 
@@ -74,6 +79,7 @@ class KernelFeatures:
     kernel: Any  # "rbf", "matern" or a scikit-learn Gaussian-process kernel
     approximation: str = "nystroem"
     components: int = LANDMARKS
+    gain: GainRate | None = None  # of its information gain, where it is known
 
     def __post_init__(self) -> None:
         if self.approximation not in APPROXIMATIONS:
@@ -142,7 +148,7 @@ def kernel_features(
     counted = f"; expansions counted over {len(candidates)} observations"
     if choice.approximation == "exact":
         fitted = isinstance(choice.kernel, str) or bool(view_note)
-        return Resolved(KernelMap(kernel, view), f"{note}; exact{counted}", gain, fitted)
+        return _exact(choice, KernelMap(kernel, view), note, gain if symbols else None, fitted)
     if choice.approximation == "nystroem":
         if grow:
             features = _growing(kernel, view, choice.components, values)
@@ -156,6 +162,22 @@ def kernel_features(
     psi = FourierFeatures(kernel, values.shape[1], choice.components, rng)
     note += f"; approximated by {psi.dimension} random Fourier features"
     return Resolved(Approximated(psi, view), note, fitted=True)
+
+
+def _exact(
+    choice: KernelFeatures, kernel: KernelMap, note: str, counted: Counting | None, fitted: bool
+) -> Resolved:
+    """The kernel itself; `counted` bounds its expansions where every observation is known."""
+    rests_on = ""
+    if choice.gain is not None:
+        counted, rests_on = choice.gain.expansions, choice.gain.claim
+        note += f"; exact; {rests_on}"
+    elif counted is not None:
+        note += "; exact; expansions counted over all symbols"
+    else:
+        note += "; exact; expansions counted as they come"
+    apart = SQRT2 if never_negative(kernel.kernel) else None
+    return Resolved(kernel, note, counted, fitted, rests_on, apart)
 
 
 def _growing(kernel: Kernel, view: Encoder, components: int, values: FloatArray) -> Growing:

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 from surepath.adapters.spaces import Encoding, numbers
 from surepath.adapters.spaces import encoding_of as encoding_of_space
 from surepath.errors import InputError
-from surepath.features import Features
-from surepath.readings.embedding import KernelMap
+from surepath.readings.embedding import Averaged
 from surepath.system import Declared, FloatArray, System
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    features: Features | KernelMap
+    features: Averaged
     note: str  # what was chosen, with every scale
     expansions: Callable[[float, float], int] | None = None  # N' from ridge and threshold
     fitted: bool = False  # on the pilot: nobody can state a norm for such features in advance
+    gain: str = ""  # what `expansions` rests on; empty where it holds for all that can be read
+    diameter: float | None = None  # of the range of the features; None: twice their length
 
 
 def encoding_of(system: System) -> Encoding | None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from surepath.errors import InputError
-from surepath.features import Features
+from surepath.features import WindowFeatures
 from surepath.prepare.call import Call
 from surepath.prepare.features import resolve
 from surepath.prepare.future import FutureChoice, choose_future
+from surepath.prepare.kernel_features import EXACT_SAMPLES
 from surepath.prepare.pilot import Pilot, draw_pilot
 from surepath.prepare.resolved import Resolved
-from surepath.readings.embedding import KernelMap
+from surepath.readings.embedding import Averaged, KernelMap
 from surepath.results.usage import Usage
 from surepath.run.runner import Runner, summarises
 
@@ -37,7 +38,7 @@ class Task:
     steps: int
 
     @property
-    def features(self) -> Features | KernelMap:
+    def features(self) -> Averaged:
         return self.psi.features
 
     def charge(self, usage: Usage) -> None:
@@ -55,7 +56,9 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
         return draw_pilot(runner, call.horizon, call.budget)
 
     own = call.own_schedule
-    samples = RAW_RANK_SAMPLES if own is None else own.feature_samples
+    # Of a kernel that is approximated a named schedule can prove nothing: it is used exactly.
+    named = RAW_RANK_SAMPLES if call.adaptive else EXACT_SAMPLES
+    samples = named if own is None else own.feature_samples
     landmarks = [ADAPTIVE_LANDMARKS] if call.adaptive else []
     psi = resolve(call.features, call.system, pilot, samples, *landmarks, grow=call.adaptive)
     drawn = pilot() if pilot.cache_info().currsize else None
@@ -73,13 +76,15 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
 
 
 def _future(
-    call: Call, runner: Runner, features: Features | KernelMap, samples: int, spent: int
+    call: Call, runner: Runner, features: Averaged, samples: int, spent: int
 ) -> FutureChoice:
+    if isinstance(features, WindowFeatures) and call.future in (None, "auto"):
+        return FutureChoice(features.future, "as many observations as the features are of")
     if call.future is None or call.future_grows:
         return FutureChoice(1, "")
     if call.future != "auto":
         return FutureChoice(call.future, "")
-    if isinstance(features, KernelMap):
+    if isinstance(features, KernelMap | WindowFeatures):
         raise InputError(
             'future="auto" compares the ranks of finite-dimensional embeddings',
             got="a kernel that is used exactly",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from surepath.errors import InputError
-from surepath.features import Features, OneHot
+from surepath.features import Features, OneHot, WindowFeatures
 from surepath.features.growing import Growing
 from surepath.features.kernels import never_negative
 from surepath.inference.proposal import Route
@@ -26,6 +26,12 @@ def finite_features(psi: Resolved) -> Features:
             "the adaptive schedule takes kernels through landmarks",
             got=psi.note,
             remedy='Use KernelFeatures(kernel, "nystroem"), or a fixed schedule.',
+        )
+    if isinstance(psi.features, WindowFeatures):
+        raise InputError(
+            "features of whole windows are for fixed schedules",
+            got=psi.note,
+            remedy='Use schedule="tight", "paper" or a Schedule; or features of one observation.',
         )
     return psi.features
 

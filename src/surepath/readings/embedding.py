@@ -21,18 +21,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.features import Features
+from surepath.features import Features, WindowFeatures
 from surepath.features.kernels import Bag, mean_gram_row
 from surepath.readings.digests import Average, Cloud, Digest
 from surepath.readings.ridge import DualRidge, Regression, Ridge
 from surepath.readings.trie import Node
-from surepath.system import Counts, Episodes, FloatArray, Moments, Readings, Sample
+from surepath.system import (
+    Counts,
+    Episodes,
+    FloatArray,
+    Moments,
+    Readings,
+    Sample,
+    WindowCounts,
+)
 from surepath.theory.kernel_matrix import Kernel
 from surepath.theory.setting import Windows
 from surepath.validate import whole
@@ -57,6 +65,8 @@ class Embedding(ABC):
     """From readings to the points of the regression."""
 
     statistics: tuple[type, ...] = ()  # sufficient statistics it can be computed from
+    joint = False  # whether it has to know what was read together
+    pairs = False  # whether readings are kept one by one and compared pair by pair
 
     def __init__(self, n_actions: int, future: int) -> None:
         self.n_actions = n_actions
@@ -142,27 +152,59 @@ class CloudEmbedding(VectorEmbedding):
 
 
 class JointEmbedding(Embedding):
-    """The paper's windows: the tensor product of K features, averaged over episodes."""
+    """The paper's windows, averaged over episodes: features of K observations, or the tensor
+    product of K features of one.
+    """
 
-    def __init__(self, features: Features, n_actions: int, future: int) -> None:
+    joint = True
+
+    def __init__(self, features: Features | WindowFeatures, n_actions: int, future: int) -> None:
         super().__init__(n_actions, future)
         self.features = features
-        self.dimension = features.dimension**future * n_actions ** (future - 1)
+        whole_windows = isinstance(features, WindowFeatures)
+        if whole_windows and features.future != future:
+            raise InputError(
+                f"these features are of {features.future} observations",
+                got=f"future={future}",
+                remedy=f"Use future={features.future}, or leave it out.",
+            )
+        one = features.dimension if whole_windows else features.dimension**future
+        self.dimension = one * n_actions ** (future - 1)
         whole("the dimension of joint windows", self.dimension, least=1, most=PRIMAL_LIMIT)
+        if whole_windows or Counts in features.statistics:
+            self.statistics = (WindowCounts,)
+        self._tables: dict[tuple[int, ...], FloatArray] = {}
 
     def read(self, answer: Readings, steps: range) -> dict[int, Digest]:
         """The window that ends with the episode, where it has its full length."""
         if len(steps) < self.future:
             return {}
-        if not isinstance(answer, Episodes):
+        last = steps[-1]
+        if isinstance(answer, Episodes):
+            total = self._rows(answer.observations[:, steps[0] : last + 1]).sum(axis=0)
+            return {last: Average(answer.count, total)}
+        if last not in answer.windows:
             raise InputError(
-                "joint windows need single episodes",
-                got=type(answer).__name__,
-                remedy='Use windows="product", or a system that draws single episodes.',
+                "joint windows need single episodes, or counts of windows",
+                got="a statistic of single steps",
+                remedy='Use windows="product", or a system that draws either.',
             )
-        factors = [self.features.rows(answer.observations[:, step]) for step in steps]
-        product = reduce(_row_products, factors)
-        return {steps[-1]: Average(answer.count, product.sum(axis=0))}
+        window = answer.windows[last]
+        return {last: Average(window.count, window.counts.ravel() @ self._table(window))}
+
+    def _rows(self, windows: NDArray[Any]) -> FloatArray:
+        """Features of windows [n, K, ...], as [n, d]."""
+        if isinstance(self.features, WindowFeatures):
+            return self.features.rows(windows)
+        factors = [self.features.rows(windows[:, step]) for step in range(self.future)]
+        return reduce(_row_products, factors)
+
+    def _table(self, window: WindowCounts) -> FloatArray:
+        """Features of all windows of symbols, in the order of the counts."""
+        shape = window.counts.shape
+        if shape not in self._tables:
+            self._tables[shape] = self._rows(np.indices(shape).reshape(len(shape), -1).T)
+        return self._tables[shape]
 
     def point(self, node: Node) -> FloatArray:
         ends = node.window(self.future - 1, self.n_actions)[-1]
@@ -180,8 +222,14 @@ class KernelMap:
     view: Callable[[NDArray[Any]], FloatArray]  # observations [n, ...] to vectors [n, p]
 
 
+Averaged: TypeAlias = Features | WindowFeatures | KernelMap
+"""What a run may average: features of one observation or of several, or a kernel."""
+
+
 class KernelEmbedding(Embedding):
     """Kernel mean embeddings (Algorithms 3 and 4); products of them for longer futures."""
+
+    pairs = True
 
     def __init__(self, kernel: KernelMap, n_actions: int, future: int = 1) -> None:
         super().__init__(n_actions, future)
@@ -205,10 +253,10 @@ class KernelEmbedding(Embedding):
         return DualRidge(window_gram(rows), self.n_actions, ridge)
 
 
-def embed(
-    features: Features | KernelMap, n_actions: int, future: int, windows: Windows
-) -> Embedding:
+def embed(features: Averaged, n_actions: int, future: int, windows: Windows) -> Embedding:
     """The embedding for these features and this future."""
+    if isinstance(features, WindowFeatures):
+        return JointEmbedding(features, n_actions, future)
     joint = windows == "joint" and future > 1
     if isinstance(features, KernelMap):
         if joint:

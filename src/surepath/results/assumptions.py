@@ -9,6 +9,7 @@ from surepath.inference.proposal import Route, Rules
 from surepath.inference.separation import in_noise_units
 from surepath.inference.terms import EXACT, Terms
 from surepath.results.certificate import Audit
+from surepath.theory.schedule import Count
 from surepath.theory.setting import Setting
 
 DETERMINISTIC = "every episode starts in the same hidden state, which moves deterministically"
@@ -20,10 +21,6 @@ INDEPENDENT = (
 SHARED = (
     "given the actions, the noise of observations and rewards is independent between episodes; "
     "steps of one episode may depend on each other, and no plan that reacts to readings is meant"
-)
-LIKE_THE_PILOT = (
-    "all observations are like those of the pilot, over which the kernel's information gain was "
-    "bounded"
 )
 ESTIMATED_VARIANCES = "calibrated, not proved: intervals use estimated variances"
 
@@ -46,22 +43,33 @@ class Sources(NamedTuple):
     norm: str
 
 
-def of_fixed(setting: Setting, sources: Sources) -> tuple[str, ...]:
-    """What the proof of a fixed schedule rests on."""
+def of_fixed(setting: Setting, sources: Sources, counted: Count = Count.OWN) -> tuple[str, ...]:
+    """What the proof of a fixed schedule rests on, by how its expansions were counted."""
     ties = "one optimal action in every state" if setting.unique else "ties are allowed"
-    around = f" around embeddings of length at most {setting.radius:g}"
-    features = _features(setting.radius, setting.feature_noise, around)
-    by_gain = setting.expansions is not None
     return (
         DETERMINISTIC,
         f"{_linear(setting.future, setting.norm)} ({sources.norm})",
         f"suboptimal actions fall short by at least {setting.gap:g} ({sources.gap}); {ties}",
-        features if by_gain else f"{features} in {setting.dimension} dimensions",
-        *([LIKE_THE_PILOT] if by_gain else []),
+        _sized(setting, counted),
+        *([setting.gain] if counted is Count.GAIN and setting.gain else []),
         _rewards(setting.reward_noise),
         STATIONARY,
         INDEPENDENT,
     )
+
+
+def _sized(setting: Setting, counted: Count) -> str:
+    """Of the features, what the count of expansions needs."""
+    counts = counted is not Count.OWN
+    around = f" around embeddings of length at most {setting.radius:g}" if counts else ""
+    features = _features(setting.radius, setting.feature_noise, around)
+    if setting.diameter is not None and setting.feature_noise is None:
+        features += f" and no farther apart than {setting.diameter:.6g}"
+    if counted is Count.LATENT:
+        return f"{features}; the embeddings of a level span {setting.latent_dimension} dimensions"
+    if counted is Count.DIMENSION:
+        return f"{features} in {setting.dimension} dimensions"
+    return features
 
 
 def of_adaptive(terms: Terms, audit: Audit | None = None) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from surepath.results.assumptions import Sources, of_fixed, sure_of
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.usage import Usage
-from surepath.theory.schedule import Bounds, Schedule, bounds
+from surepath.theory.expansion_bounds import has_count
+from surepath.theory.own_counts import Stage, allowance
+from surepath.theory.schedule import Bounds, Count, Schedule, bounds, bounds_at
 from surepath.theory.setting import Setting
 
 
 def certify(
-    schedule: Schedule,
+    stage: Stage,
     setting: Setting,
     decided: Sequence[Level],
     usage: Usage,
@@ -23,38 +25,69 @@ def certify(
     notes: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
 ) -> Certificate:
-    """What a finished fixed-schedule run proves.
+    """What a finished fixed-schedule run proves; `stage` is the one that it ended in.
 
-    The schedule alone bounds the failure probability; the decisions can only take the claim away.
-    On the event behind the claim every estimate is within `width` of Q*, so the lead of the best
-    action is at least gap - 2 width or, at a tie, at most 2 width. A lead in between contradicts
-    what was assumed.
+    The schedule alone bounds the failure probability, beforehand or for runs that expand no level
+    more often than this one did; the decisions can only take the claim away. On the event behind
+    the claim every estimate is within `width` of Q*, so the lead of the best action is at least
+    gap - 2 width or, at a tie, at most 2 width. A lead in between contradicts what was assumed.
     """
-    proved = bounds(schedule, setting)
+    schedule = stage.schedule
+    beforehand = _beforehand(schedule, setting)
+    proved = _proved(stage, setting, usage, beforehand)
     levels = tuple(replace(d, width=_width(d, schedule, setting, proved)) for d in decided)
     refusal = (
         _refusal(decided, schedule, setting)
-        or _excess(usage, proved)
+        or _excess(usage, stage, setting, beforehand)
         or _contradiction(levels, setting)
     )
-    status = Status.OPTIMAL if proved.failure <= setting.delta else Status.UNPROVED
+    status = Status.OPTIMAL if proved.failure <= stage.delta else Status.UNPROVED
     if refusal is not None:
         status = Status.REFUSED
+    others = setting.delta - stage.delta if proved.failure <= stage.delta else 0.0
     return Certificate(
         status=status,
         tolerance=0.0 if status.certified else None,
         claim=f"these {len(levels)} actions are optimal with probability at least "
         f"{sure_of(setting.delta)}",
-        reason=refusal or _reason(proved, setting),
+        reason=refusal or _reason(proved, stage, setting, usage),
         delta=setting.delta,
-        failure=proved.failure,
-        assumptions=of_fixed(setting, sources),
+        failure=min(1.0, proved.failure + others),  # the other stages have the rest of delta
+        assumptions=of_fixed(setting, sources, proved.counted),
         notes=notes,
         warnings=warnings,
         schedule=schedule,
         bounds=proved,
         levels=levels,
     )
+
+
+def _beforehand(schedule: Schedule, setting: Setting) -> Bounds | None:
+    """What is known before the run; None where nothing bounds the number of expansions."""
+    known = has_count(setting) or setting.latent_dimension is not None
+    return bounds(schedule, setting) if known else None
+
+
+def _proved(stage: Stage, setting: Setting, usage: Usage, beforehand: Bounds | None) -> Bounds:
+    """What the schedule proves of a run with these counts."""
+    if beforehand is not None and beforehand.failure <= stage.delta:
+        return beforehand
+    allowed = allowance(stage.schedule, setting, stage.delta)
+    if allowed is not None and _within(usage, allowed):
+        return allowed
+    return beforehand or bounds_at(stage.schedule, setting, max(usage.expansions), Count.OWN)
+
+
+def _within(usage: Usage, allowed: Bounds) -> bool:
+    return all(count <= most for count, most in _counts(usage, allowed).values())
+
+
+def _counts(usage: Usage, most: Bounds) -> dict[str, tuple[int, int]]:
+    return {
+        "expansions of a level": (max(usage.expansions), most.expansions),
+        "sampled embeddings": (usage.feature_batches, most.feature_batches),
+        "sampled reward means": (usage.reward_batches, most.reward_batches),
+    }
 
 
 def uncertified(
@@ -128,14 +161,14 @@ def _refusal(decided: Sequence[Level], schedule: Schedule, setting: Setting) -> 
     return None
 
 
-def _excess(usage: Usage, proved: Bounds) -> str | None:
+def _excess(usage: Usage, stage: Stage, setting: Setting, beforehand: Bounds | None) -> str | None:
     """Where the run needed more than its bounds allow: then what was assumed cannot be true."""
-    counts = {
-        "expansions of a level": (max(usage.expansions), proved.expansions),
-        "sampled embeddings": (usage.feature_batches, proved.feature_batches),
-        "sampled reward means": (usage.reward_batches, proved.reward_batches),
-    }
-    for name, (count, most) in counts.items():
+    if beforehand is None:
+        return None
+    whatever_is_read = beforehand.counted is not Count.LATENT and setting.feature_noise is None
+    if not whatever_is_read and beforehand.failure > stage.delta:
+        return None  # the bounds hold on an event that the schedule does not make likely
+    for name, (count, most) in _counts(usage, beforehand).items():
         if count > most:
             return (
                 f"the run contradicts its assumptions: {count} {name}, where they allow {most}; "
@@ -168,15 +201,24 @@ def _width(level: Level, schedule: Schedule, setting: Setting, proved: Bounds) -
     return level.coverage * (bias + noise) + proved.tolerance
 
 
-def _reason(proved: Bounds, setting: Setting) -> str:
-    if proved.failure <= setting.delta:
-        return f"the schedule bounds the failure probability by {proved.failure:.3g}"
+def _reason(proved: Bounds, stage: Stage, setting: Setting, usage: Usage) -> str:
+    if proved.failure <= stage.delta:
+        if proved.counted is not Count.OWN:
+            return f"the schedule bounds the failure probability by {proved.failure:.3g}"
+        return (
+            f"the schedule can afford {proved.expansions} expansions of a level, and the run took "
+            f"{max(usage.expansions)}: the failure probability is at most {proved.failure:.3g}"
+        )
     if proved.tolerance <= 0:
         return (
             "the schedule proves nothing for this gap and norm: the ridge alone can shift an "
             "estimate by half the gap"
         )
+    allowed = allowance(stage.schedule, setting, stage.delta)
+    afford = "none" if allowed is None else str(allowed.expansions)
     return (
-        f"the schedule bounds the failure probability only by {proved.failure:.3g}, "
-        f"more than delta = {setting.delta:g}: it takes more samples or a smaller ridge"
+        f"the schedule bounds the failure probability only by {proved.failure:.3g}, more than "
+        f"delta = {stage.delta:g}, and for this run's counts no better ({max(usage.expansions)} "
+        f"expansions of a level, and it can afford {afford}): it takes more samples or a smaller "
+        "ridge"
     )

@@ -33,9 +33,18 @@ class Usage:
     steps: int = 0
     pilot_episodes: int = 0  # of the above, those before the first request
     pilot_steps: int = 0
+    starts: int = 1  # how often the recursion began; all counts but those of what was paid, which
+    # are episodes and steps, are of the last time
     # Not compared: runs that found the same are equal, whatever went wrong on the way.
     retries: int = field(default=0, compare=False)  # attempts that failed; not counted above
     replaced: int = field(default=0, compare=False)  # workers that died or hung
+
+    def start_again(self) -> None:
+        """Forget the counts, not the cost."""
+        self.expansions = [0] * len(self.expansions)
+        self.covered = [0] * len(self.covered)
+        self.rounds = self.nodes = self.feature_batches = self.reward_batches = 0
+        self.starts += 1
 
     @property
     def alpha(self) -> int:

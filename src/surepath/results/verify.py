@@ -218,6 +218,7 @@ def _cost(root: Node, judged: Judgement, result: Result) -> tuple[str, ...]:
         "n_actions": (usage.n_actions, judged.machine.n_actions),
         "feature_batches": (usage.feature_batches, 0),  # of fixed schedules, like the next
         "reward_batches": (usage.reward_batches, 0),
+        "starts": (usage.starts, 1),
     }
     if judged.complete:
         tried = tried_by_level(judged.machine)

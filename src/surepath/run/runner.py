@@ -16,7 +16,7 @@ from surepath.journal.rows import Fault, Origin, Row, joined
 from surepath.learners.base import sound
 from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, unit_of
-from surepath.system import Episodes, Readings, Request, Summarising, System
+from surepath.system import Declared, Episodes, Readings, Request, Summarising, System
 
 FLUSH_SECONDS = 0.5
 """Finished episodes wait at most so long until they are written to the journal."""
@@ -24,7 +24,9 @@ FLUSH_SECONDS = 0.5
 
 def summarises(system: System, statistics: tuple[type, ...]) -> bool:
     """Whether the system can draw one of these sufficient statistics in place of episodes."""
-    return isinstance(system, Summarising) and system.statistic in statistics
+    if not isinstance(system, Summarising):
+        return False
+    return system.statistic in statistics or Declared(system).window_statistic in statistics
 
 
 class Runner:

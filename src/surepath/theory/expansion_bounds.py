@@ -35,13 +35,20 @@ def expansion_bound(setting: Setting, ridge: float, threshold: float) -> int:
 
     For a kernel, ln det is bounded by its information gain instead, whatever the number of samples:
     as a function of one embedding it is increasing in a convex function, so it is largest at single
-    observations. Futures of several steps multiply kernels; for those the count of d is used.
+    observations.
     """
     if setting.tested_levels == 0:
         return 0  # no window fits: everything is tried, and nothing is regressed
     if setting.expansions is not None and setting.future == 1:
         return setting.expansions(ridge, threshold)
     d = setting.window_dimension
+    if d is None:
+        raise InputError(
+            "nothing is known beforehand of how often a level is expanded",
+            got="features without a dimension, and no information gain that holds for them",
+            remedy='Use schedule="tight", which counts as it goes; or give the rate of the '
+            "kernel's information gain.",
+        )
     growth = math.log1p(threshold**2)
     square = _embedding_radius(setting) ** 2
     # The difference of the sides is concave in n and 0 at n = 0, so the condition is monotone.
@@ -73,6 +80,12 @@ def latent_expansion_bound(setting: Setting, ridge: float, threshold: float) -> 
     d = setting.latent_dimension
     square = setting.continuations * setting.radius**2
     return largest_count(lambda n: n * growth <= d * math.log1p(2 * n * square / (d * ridge)))
+
+
+def has_count(setting: Setting) -> bool:
+    """Whether `expansion_bound` knows a bound."""
+    gained = setting.expansions is not None and setting.future == 1
+    return setting.dimension is not None or gained or setting.tested_levels == 0
 
 
 def _embedding_radius(setting: Setting) -> float:

@@ -39,6 +39,36 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
+class GainRate:
+    """An information gain known by analysis: gamma_lambda(n) <= factor (n / lambda)^exponent.
+
+    For whoever has such a bound for a kernel on the domain of the observations, with its constant:
+    published rates (Srinivas et al. 2010, Vakili et al. 2021) leave it open, and hold for bounded
+    domains. Readings with unbounded noise have none: observations far apart are orthogonal.
+    """
+
+    factor: float  # Gamma
+    exponent: float  # alpha
+
+    def __post_init__(self) -> None:
+        between("factor", self.factor, 0, math.inf)
+        between("exponent", self.exponent, 0, 1, closed=(True, False))
+
+    def expansions(self, ridge: float, threshold: float) -> int:
+        """max{n: n ln(1 + eps^2) <= Gamma (n / lambda)^alpha}."""
+        rate = math.log1p(threshold**2)
+        reached = self.factor * ridge**-self.exponent / rate
+        return math.floor(reached ** (1 / (1 - self.exponent)) * (1 + 1e-12))
+
+    @property
+    def claim(self) -> str:
+        return (
+            f"the information gain of the kernel over n observations, for the ridge l, is at most "
+            f"{self.factor:g} (n / l)^{self.exponent:g} (as given)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Greedy:
     """A greedy run of n points; entry t of each array is after t of them."""
 

@@ -14,6 +14,7 @@ continuation of every expanded (or last-level) node and action is at most t. If
 then every regression prediction at a covered node errs by less than Delta / 2, every greedy action
 is optimal, and so is the returned sequence. `failure_bound` turns a schedule into the probability
 that (i) or (ii) fails for the largest t that satisfies (*); `paper` and `tight` choose schedules.
+`own_counts.py` needs no N': it holds a run to what it took.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeAlias
 
 from surepath.decoding.kinds import Unbounded
@@ -28,6 +30,7 @@ from surepath.errors import InputError
 from surepath.theory.expansion_bounds import (
     expansion_bound,
     feature_batches,
+    has_count,
     latent_expansion_bound,
     reward_batches,
 )
@@ -65,6 +68,15 @@ class Schedule:
         whole("reward_samples", self.reward_samples, least=1)
 
 
+class Count(StrEnum):
+    """Why a level cannot be expanded more often, or why it need not be known."""
+
+    DIMENSION = "dimension"  # of the features
+    LATENT = "latent dimension"  # of the span of the embeddings of a level
+    GAIN = "information gain"  # of the kernel
+    OWN = "own counts"  # nothing is known beforehand: the run is held to what it took
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a schedule can cost at most, and how likely it is to be wrong at most."""
@@ -76,6 +88,7 @@ class Bounds:
     steps: int  # episodes times H
     failure: float  # probability that the answer is not optimal; 1 when nothing is proved
     tolerance: Unbounded  # t: what (i) and (ii) allow; 0 when (*) has no solution
+    counted: Count = Count.DIMENSION  # what the number of expansions rests on
 
 
 # ---------------------------------------------------------------- what a schedule proves
@@ -84,29 +97,35 @@ class Bounds:
 def bounds(schedule: Schedule, setting: Setting) -> Bounds:
     """Counts and failure probability of any schedule, by the argument that proves most."""
     setting = replace(setting, windows=schedule.windows)  # the schedule says how it averages
-    candidates = [_bounds(schedule, setting, latent=False)]
+    candidates: list[Bounds] = []
+    if has_count(setting) or not _has_latent_count(setting, schedule.threshold):
+        n = expansion_bound(setting, schedule.ridge, schedule.threshold)
+        by_gain = setting.dimension is None
+        candidates.append(
+            bounds_at(schedule, setting, n, Count.GAIN if by_gain else Count.DIMENSION)
+        )
     if _has_latent_count(setting, schedule.threshold):
-        latent = _bounds(schedule, setting, latent=True)
-        if latent.failure < 1:  # its count holds only on the event that it pays for
+        n = latent_expansion_bound(setting, schedule.ridge, schedule.threshold)
+        latent = bounds_at(schedule, setting, n, Count.LATENT)
+        if latent.failure < 1 or not candidates:  # it holds only on the event that it pays for
             candidates.append(latent)
     return min(candidates, key=lambda b: (b.failure, b.episodes))
 
 
-def _bounds(schedule: Schedule, setting: Setting, *, latent: bool) -> Bounds:
-    count = latent_expansion_bound if latent else expansion_bound
-    expansions = count(setting, schedule.ridge, schedule.threshold)
+def bounds_at(schedule: Schedule, setting: Setting, expansions: int, counted: Count) -> Bounds:
+    """Counts and failure probability if no level is expanded more often."""
     f, r = feature_batches(setting, expansions), reward_batches(setting, expansions)
     episodes = f * setting.continuations * schedule.feature_samples + r * schedule.reward_samples
     tolerance = _tolerance(schedule, setting, expansions)
     failure = 1.0
     if tolerance > 0:
-        failure = min(1.0, _failure(schedule, setting, tolerance, f, r, latent=latent))
-    return Bounds(expansions, f, r, episodes, episodes * setting.horizon, failure, tolerance)
+        failure = min(1.0, _failure(schedule, setting, tolerance, f, r, counted))
+    steps = episodes * setting.horizon
+    return Bounds(expansions, f, r, episodes, steps, failure, tolerance, counted)
 
 
 def _has_latent_count(setting: Setting, threshold: float) -> bool:
-    known = setting.latent_dimension is not None and not setting.windows_are_products
-    return known and math.log1p(threshold**2) > 0.25
+    return setting.latent_dimension is not None and math.log1p(threshold**2) > 0.25
 
 
 def failure_bound(schedule: Schedule, setting: Setting) -> float:
@@ -122,26 +141,23 @@ def _tolerance(schedule: Schedule, setting: Setting, expansions: int) -> float:
 
 
 def _failure(
-    schedule: Schedule, setting: Setting, t: float, f: int, r: int, *, latent: bool
+    schedule: Schedule, setting: Setting, t: float, f: int, r: int, counted: Count
 ) -> float:
     m, m_reward = schedule.feature_samples, schedule.reward_samples
     # (i): <theta_a, x-hat - x> is sub-Gaussian with variance (noise Theta)^2 / M; A F statements.
-    features = 2 * _statements(setting, f) * _tail(t, setting.noise * setting.norm, m)
-    # (ii): a sum of at most H reward means. Its law is sub-Gaussian as a whole when the optimal
-    # continuation is unique; with ties each of the H terms gets t / H.
-    scale = math.sqrt(setting.horizon) if setting.unique else float(setting.horizon)
-    rewards = 2 * r * _tail(t, scale * setting.reward_noise, m_reward)
-    return features + rewards + _embedding_failure(schedule, setting, f, latent=latent)
+    features = 2 * setting.n_actions * f * _tail(t, setting.noise * setting.norm, m)
+    rewards = 2 * r * _tail(t, reward_scale(setting), m_reward)  # (ii)
+    return features + rewards + _embedding_failure(schedule, setting, f, counted)
 
 
-def _statements(setting: Setting, f: int) -> int:
-    """Statements (i): one for every action and sampled embedding.
+def reward_scale(setting: Setting) -> float:
+    """Of (ii), for means of one reading: a sum of at most H of them.
 
-    The node means of a window are read before its inner nodes are visited themselves, so whether
-    these are visited depends on them: with products, every node of a sampled window gets its own.
+    Its law is sub-Gaussian as a whole when the optimal continuation is unique; with ties each of
+    the H terms gets t / H.
     """
-    spread = setting.window_nodes if setting.windows_are_products else 1
-    return setting.n_actions * f * spread
+    terms = math.sqrt(setting.horizon) if setting.unique else float(setting.horizon)
+    return terms * setting.reward_noise
 
 
 def _tail(t: float, scale: float, n: int) -> float:
@@ -149,22 +165,23 @@ def _tail(t: float, scale: float, n: int) -> float:
     return math.exp(-n * (t / scale) ** 2 / 2)
 
 
-def _embedding_failure(schedule: Schedule, setting: Setting, f: int, *, latent: bool) -> float:
+def _embedding_failure(schedule: Schedule, setting: Setting, f: int, counted: Count) -> float:
     """Failure of (iii): every sampled embedding is close enough for the count of expansions.
 
-    Needed only for the latent count (distance sqrt(lambda / 8)) and for unbounded features
-    (distance 1). Windows are A^(K-1) independent means: their distance is bounded one by one.
+    Needed only for the latent count (distance sqrt(lambda / 8)) and for the count of unbounded
+    features by their dimension (distance 1). Windows are A^(K-1) independent means: their distance
+    is bounded one by one.
     """
-    if not latent and setting.feature_noise is None:
+    latent = counted is Count.LATENT
+    if counted is Count.OWN or (not latent and setting.feature_noise is None):
         return 0.0
     distance = math.sqrt(schedule.ridge / 8) if latent else 1.0
     if latent and setting.feature_noise is not None:
         distance = min(distance, 1.0)
     each = distance / math.sqrt(setting.continuations)
     # ||x-hat - x|| <= noise (spread + sqrt(2 L)) / sqrt(M) fails with probability e^-L: bounded
-    # differences in a Hilbert space (spread 1), or Hsu, Kakade and Zhang 2012 (spread sqrt(d)).
-    spread = 1.0 if setting.feature_noise is None else math.sqrt(setting.dimension)
-    excess = each * math.sqrt(schedule.feature_samples) / setting.noise - spread
+    # differences in a Hilbert space, or Hsu, Kakade and Zhang 2012 (spread sqrt(d)).
+    excess = each * math.sqrt(schedule.feature_samples) / setting.noise - setting.spread
     if excess <= 0:
         return 1.0
     return f * setting.continuations * math.exp(-(excess**2) / 2)
@@ -218,12 +235,15 @@ def tight(setting: Setting, threshold: float = 1.0) -> Schedule:
     """
     between("threshold", threshold, 0, math.inf)
     ridge = (setting.gap / (6 * setting.norm * threshold)) ** 2
-    plain = _tight(setting, ridge, threshold, expansion_bound(setting, ridge, threshold))
-    if not _has_latent_count(setting, threshold):
-        return plain
-    count = latent_expansion_bound(setting, ridge, threshold)
-    by_latent = _tight(setting, ridge, threshold, count, distance=math.sqrt(ridge / 8))
-    return min((plain, by_latent), key=lambda s: bounds(s, setting).episodes)
+    latent = _has_latent_count(setting, threshold)
+    candidates: list[Schedule] = []
+    if has_count(setting) or not latent:
+        n = expansion_bound(setting, ridge, threshold)
+        candidates.append(_tight(setting, ridge, threshold, n))
+    if latent:
+        n = latent_expansion_bound(setting, ridge, threshold)
+        candidates.append(_tight(setting, ridge, threshold, n, distance=math.sqrt(ridge / 8)))
+    return min(candidates, key=lambda s: bounds(s, setting).episodes)
 
 
 def _tight(
@@ -236,10 +256,9 @@ def _tight(
     per_unit = 2 * log_term / tolerance**2
     m = per_unit * (setting.noise * setting.norm) ** 2
     if distance is not None:
-        spread = 1.0 if setting.feature_noise is None else math.sqrt(setting.dimension)
         union = math.sqrt(2 * (log_term + math.log(setting.continuations)))
-        needed = math.sqrt(setting.continuations) * setting.noise * (spread + union) / distance
-        m = max(m, needed**2)
+        length = setting.noise * (setting.spread + union)
+        m = max(m, setting.continuations * (length / distance) ** 2)
     terms = setting.horizon if setting.unique else setting.horizon**2
     return Schedule(
         ridge=ridge,
@@ -253,7 +272,7 @@ def _tight(
 
 def _log_term(setting: Setting, expansions: int, statements: int) -> float:
     f, r = feature_batches(setting, expansions), reward_batches(setting, expansions)
-    return math.log(statements * max(_statements(setting, f), r)) - math.log(setting.delta)
+    return math.log(statements * max(setting.n_actions * f, r)) - math.log(setting.delta)
 
 
 Rule: TypeAlias = Callable[[Setting], Schedule]
