@@ -20,6 +20,7 @@ from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.result import Result, load
+from surepath.results.round import Round
 from surepath.results.verify import Verification
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
@@ -52,6 +53,7 @@ __all__ = [
     "RayCluster",
     "Request",
     "Result",
+    "Round",
     "Schedule",
     "Serial",
     "Setting",

@@ -81,6 +81,7 @@ class AskTell:
         predict: bool = Call.predict,
         norm: float | None = Call.norm,
         reward_range: tuple[float, float] = Call.reward_range,
+        return_range: tuple[float, float] | None = Call.return_range,
         journal: str | Path | None = None,
         seed: int = Call.seed,
     ) -> None:
@@ -97,11 +98,12 @@ class AskTell:
             predict=predict,
             norm=norm,
             reward_range=reward_range,
+            return_range=return_range,
             seed=seed,
         )
         self._thread = threading.get_ident()
         self._closed = False
-        self._run = start(call)
+        self._call, self._run = call, start(call)
         self._learner = self._run.learner
         self._batch = 0
         self._journal: Journal | None = None
@@ -125,7 +127,7 @@ class AskTell:
         is done.
         """
         self._check_use()
-        good = [sound(each, self._learner.reward_range) for each in readings]
+        good = [self._sound(each) for each in readings]
         with uninterrupted():
             if self._journal is not None:
                 self._learner.check(good)
@@ -155,6 +157,11 @@ class AskTell:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
+    def _sound(self, readings: Readings) -> Readings:
+        good = sound(readings, self._learner.reward_range)
+        self._call.check_paid(good)
+        return good
+
     def _check_use(self) -> None:
         self._check_thread()
         if self._closed:
@@ -176,7 +183,7 @@ class AskTell:
 
     def _replay(self, journal: Journal) -> None:
         while (requests := self.ask()) and (rows := journal.batch(self._batch)):
-            told = [sound(row.readings, self._learner.reward_range) for row in rows]
+            told = [self._sound(row.readings) for row in rows]
             if [(r.actions, r.count) for r in told] != [(r.actions, r.count) for r in requests]:
                 raise JournalError(
                     "the journal does not fit this run",

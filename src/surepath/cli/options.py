@@ -51,6 +51,10 @@ Predict = Annotated[bool, typer.Option(help="Predict states that were not tried.
 RewardRange = Annotated[
     tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
 ]
+ReturnRange = Annotated[
+    tuple[float, float] | None,
+    typer.Option(help="Least and most that a whole episode can pay, where rewards alone say less."),
+]
 JournalFile = Annotated[
     Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
 ]

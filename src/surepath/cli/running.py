@@ -27,6 +27,7 @@ from surepath.cli.options import (
     Parameters,
     Plot,
     Predict,
+    ReturnRange,
     RewardRange,
     Save,
     ScheduleName,
@@ -81,6 +82,7 @@ def learn_command(
     predict: Predict = Call.predict,
     norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
     reward_range: RewardRange = Call.reward_range,
+    return_range: ReturnRange = None,
     budget: Budget = None,
     journal: JournalFile = None,
     workers: Workers = None,
@@ -112,6 +114,7 @@ def learn_command(
         "predict": predict,
         "norm": norm,
         "reward_range": reward_range,
+        "return_range": return_range,
         "seed": seed,
     }
 
@@ -186,6 +189,7 @@ def serve_command(
     delta: Delta = Call.delta,
     gap: Gap = None,
     reward_range: RewardRange = Call.reward_range,
+    return_range: ReturnRange = None,
     journal: JournalFile = None,
     seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = Call.seed,
 ) -> None:
@@ -203,6 +207,7 @@ def serve_command(
         delta=delta,
         gap=gap,
         reward_range=reward_range,
+        return_range=return_range,
         journal=journal,
         seed=seed,
     ) as loop:

@@ -45,6 +45,8 @@ class Terms:
     feature_noise: float | None = None  # sub-Gaussian parameter of features that are not bounded
     shared_noise: bool = False  # whether steps of an episode may depend on each other
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
+    returns: tuple[Bottomless, Unbounded] | None = None  # least and most of a whole episode, where
+    # that was declared
 
     @property
     def reward_span(self) -> float:
@@ -54,7 +56,17 @@ class Terms:
     def return_range(self) -> tuple[float, float]:
         """The least and the most that a whole episode can pay."""
         low, high = (end * self.shape.horizon for end in self.reward_range)
-        return low, high
+        if self.returns is None:
+            return low, high
+        return max(low, self.returns[0]), min(high, self.returns[1])
+
+    def most_from(self, level: int) -> float:
+        """The most that can be earned from a level on, whatever was earned before it."""
+        low, high = self.reward_range
+        most = high * (self.shape.horizon - level)
+        if self.returns is None:
+            return most
+        return min(most, self.returns[1] - low * level if level else self.returns[1])
 
     @property
     def merge_test(self) -> Separation | None:

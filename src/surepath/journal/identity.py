@@ -75,6 +75,7 @@ class RecordedCall(_Always, total=False):
     separation: float | str | None
     predict: bool
     norm: float | None
+    return_range: tuple[Bottomless, Unbounded] | None
     seed: int
 
 

@@ -40,6 +40,7 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
+from surepath.results.round import Round
 from surepath.results.usage import tried_by_level
 from surepath.system import (
     Actions,
@@ -94,6 +95,11 @@ class Adaptive(Asking):
     def embedding_features(self) -> Features:
         """Those of the moment: they may grow."""
         return self.dependence.features
+
+    @property
+    def known(self) -> Actions:
+        """The best that is known while too little was read to judge all of it."""
+        return self.incumbent or self.root.best_tried()
 
     def decided(self) -> dict[str, Any]:
         return {
@@ -319,16 +325,33 @@ class Adaptive(Asking):
         }
         if judged is not None and judged.challengers:
             loss = max(judged.loss, 0.0)
-            weakest = judged.weakest
-            assert weakest is not None  # there are challengers
             cells["incumbent"] = f"{judged.value:.4f}"
             cells["bound"] = f"{judged.value + loss:.4f}"
             cells["gap"] = f"{loss:.4f}"
-            cells["weakest"] = (
-                f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
-                f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
-            )
+            cells["weakest"] = _weakest(judged)
         return cells
+
+    def round(self) -> Round:
+        found, judged = super().round(), self.judgement
+        if judged is None or not judged.whole:
+            return replace(found, actions=self.known, bound=self.terms.return_range[1])
+        conflict = judged.conflict is not None and not judged.conflict.final
+        questions = (judged.open, judged.unsure_ends, judged.ahead.suspects)
+        return replace(
+            found,
+            bound=min(self.terms.return_range[1], judged.value + max(judged.loss, 0.0)),
+            open_questions=sum(map(len, questions)) + conflict,
+            weakest=_weakest(judged) if judged.challengers else "",
+        )
+
+
+def _weakest(judged: Judgement) -> str:
+    weakest = judged.weakest
+    assert weakest is not None  # there are challengers
+    return (
+        f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
+        f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
+    )
 
 
 def _merged(wanted: list[tuple[Actions, int]]) -> dict[Actions, int]:

@@ -121,11 +121,12 @@ def _replayed(
         list[Checkpoint | None](),
     )  # batches, and the checkpoint of that one
 
-    def watch(learner: Asking) -> None:
+    def watch(learner: Asking) -> bool:
         nonlocal told
         if kept is not None and told == kept["batch"]:
             made.append(checkpoint_of(learner, told))
         told += 1
+        return False
 
     watch(run.learner)
     drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
