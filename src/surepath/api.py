@@ -10,6 +10,7 @@ from surepath.errors import InputError
 from surepath.journal.database import Journal, is_journal
 from surepath.learners.base import Asking
 from surepath.prepare.call import Call, Future
+from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.start import start
 from surepath.results.result import Result, load
@@ -41,6 +42,7 @@ def learn(
     norm: float | None = Call.norm,
     reward_range: tuple[float, float] = Call.reward_range,
     return_range: tuple[float, float] | None = Call.return_range,
+    data: object = None,
     budget: int | None = Call.budget,
     journal: str | Path | None = None,
     workers: int | str | Executor | None = None,
@@ -82,6 +84,10 @@ def learn(
     reward_range: the smallest and the largest reward that can be paid; a problem has its own.
     return_range: the least and the most that a whole episode can pay, where that is less than the
     rewards could add up to: paid at the end only, say. What is not known yet is then worth no more.
+    data: episodes from before: a journal, a .csv or .parquet file with a row for each step (see
+    `surepath export`), `Episodes`, or several of these. They are evidence for what is proposed and,
+    of a calibrated run, for its certificate; a proof never rests on them. They are not counted as
+    the run's own. A journal that has such episodes keeps them.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
     While there is no whole plan, it begins with the best actions that were tried; zeros follow.
     journal: a file that records every episode before it is used. An existing one is continued: the
@@ -112,6 +118,7 @@ def learn(
         norm=norm,
         reward_range=reward_range,
         return_range=return_range,
+        data=recorded_data(data, journal),
         budget=budget,
         seed=seed,
     )

@@ -58,6 +58,12 @@ ReturnRange = Annotated[
 JournalFile = Annotated[
     Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
 ]
+DataFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--data", help="Episodes from before: a journal, or a .csv or .parquet file; repeatable."
+    ),
+]
 Budget = Annotated[int | None, typer.Option(help="Most episodes to spend.")]
 Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; default: none.")]
 TimeLimit = Annotated[

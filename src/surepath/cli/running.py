@@ -19,6 +19,7 @@ from surepath.asktell import AskTell
 from surepath.cli.options import (
     AsJson,
     Budget,
+    DataFiles,
     Delta,
     Gap,
     GuaranteeName,
@@ -83,6 +84,7 @@ def learn_command(
     norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
     reward_range: RewardRange = Call.reward_range,
     return_range: ReturnRange = None,
+    data: DataFiles = None,
     budget: Budget = None,
     journal: JournalFile = None,
     workers: Workers = None,
@@ -115,6 +117,7 @@ def learn_command(
         "norm": norm,
         "reward_range": reward_range,
         "return_range": return_range,
+        "data": data or None,
         "seed": seed,
     }
 
@@ -160,6 +163,7 @@ def resume_command(
     check_outputs(save, plot, file)
     with Journal(file) as journal:
         called = call_of(journal.configuration)
+    called.pop("data", None)  # the journal has it
     again = system_again(called.pop("system"), called["horizon"], system)
 
     def run() -> Result:
@@ -190,6 +194,7 @@ def serve_command(
     gap: Gap = None,
     reward_range: RewardRange = Call.reward_range,
     return_range: ReturnRange = None,
+    data: DataFiles = None,
     journal: JournalFile = None,
     seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = Call.seed,
 ) -> None:
@@ -208,6 +213,7 @@ def serve_command(
         gap=gap,
         reward_range=reward_range,
         return_range=return_range,
+        data=data or None,
         journal=journal,
         seed=seed,
     ) as loop:

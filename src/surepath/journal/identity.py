@@ -76,6 +76,7 @@ class RecordedCall(_Always, total=False):
     predict: bool
     norm: float | None
     return_range: tuple[Bottomless, Unbounded] | None
+    data: dict[str, Any]
     seed: int
 
 

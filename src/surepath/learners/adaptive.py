@@ -152,6 +152,20 @@ class Adaptive(Asking):
         self._asked = tuple(requests)
         self._take_all(answers)
 
+    @one_thread()
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        requests = [self._request(each.actions, each.count) for each in readings]
+        answers = [self._read(*pair) for pair in zip(requests, readings, strict=True)]
+        asked = self._asked
+        self.pool(requests, answers)
+        self._asked = asked
+        self.usage.given_episodes += sum(each.count for each in requests)
+        self.usage.given_steps += sum(
+            each.count * steps_of(each.actions, self.horizon) for each in requests
+        )
+        if decide:
+            self.reconsider()
+
     def reconsider(self) -> None:
         """Decide, from all that was read, what to ask for next."""
         self.plan = None

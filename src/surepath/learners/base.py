@@ -97,6 +97,18 @@ class Asking(ABC):
         # All are read before any is used: a bad answer is refused and nothing is lost.
         return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
 
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        """Take in episodes that nobody asked for, from before or from elsewhere.
+
+        decide: whether to decide anew what to ask for; else that stays as it is.
+        """
+        del decide
+        raise InputError(
+            "only the adaptive schedule takes episodes that it did not ask for",
+            got=f"{sum(each.count for each in readings)} of them",
+            remedy='Leave out data, or use schedule="adaptive".',
+        )
+
     @property
     def fresh(self) -> tuple[int, int] | None:
         """Attempt and block, where what is asked for is to prove a proposal."""

@@ -79,6 +79,13 @@ class Proving(Asking):
         self.attempt, self.given_up = None, list(decided["given_up"])
         self._ask_for(self.proposer.ask())
 
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        """Evidence for what is proposed, and for no attempt: these readings are not fresh."""
+        between = decide and self.attempt is None
+        self.proposer.give(readings, decide=between)
+        if between:
+            self._go_on()
+
     def _advance(self, answers: list[Answer] | None) -> None:
         told = answers or []
         self.proposer.pool(self._asked, told)

@@ -11,7 +11,8 @@ from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
 from surepath.inference.terms import EXACT, SEPARATION
 from surepath.journal.identity import configuration, declared_by
-from surepath.learners.base import check_returns
+from surepath.learners.base import check_returns, sound
+from surepath.prepare.given import Given
 from surepath.prepare.systems import system_of
 from surepath.system import Declared, Readings, System
 from surepath.theory.schedule import SCHEDULES, Schedule
@@ -40,6 +41,7 @@ class Call:
     norm: float | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
     return_range: tuple[float, float] | None = None
+    data: Given | None = None
     budget: int | None = None
     seed: int = 0
 
@@ -49,7 +51,9 @@ class Call:
         system = system_of(env, horizon)
         longest = whole("the system's horizon", system.horizon, least=1)
         levels = longest if horizon is None else whole("horizon", horizon, least=1, most=longest)
-        return cls(system=system, horizon=levels, **options)
+        data = options.pop("data", None)
+        given = None if data is None else Given.of(data, system, levels)
+        return cls(system=system, horizon=levels, data=given, **options)
 
     def __post_init__(self) -> None:
         between("delta", self.delta, 0, 1)
@@ -67,6 +71,7 @@ class Call:
         _check_range(self.reward_range)
         self._check_schedule()
         self._check_returns()
+        self._check_data()
 
     def _check_schedule(self) -> None:
         if isinstance(self.schedule, str) and self.schedule not in (ADAPTIVE, *SCHEDULES):
@@ -103,6 +108,19 @@ class Call:
                 got=f"{self.return_range}, where rewards add up to {least:g} .. {most:g}",
                 remedy="Give the least and the most that a whole episode can pay.",
             )
+
+    def _check_data(self) -> None:
+        if self.data is None:
+            return
+        if not self.adaptive:
+            raise InputError(
+                "episodes from before are for the adaptive schedule: the others say beforehand "
+                "how often to read what",
+                got=f"schedule={self.schedule!r}, data of {self.data.episodes} episodes",
+                remedy='Leave out data, or use schedule="adaptive".',
+            )
+        for each in self.data.readings:
+            self.check_paid(sound(each, self.rewards))
 
     @property
     def adaptive(self) -> bool:
@@ -190,7 +208,12 @@ class Call:
 
     def _said_beside(self) -> dict[str, Any]:
         """Arguments that are recorded where they were given: older journals have none of them."""
-        return {} if self.return_range is None else {"return_range": self.return_range}
+        said: dict[str, Any] = {}
+        if self.return_range is not None:
+            said["return_range"] = self.return_range
+        if self.data is not None:
+            said["data"] = self.data.described()
+        return said
 
     def _declared(self) -> dict[str, Any] | None:
         """What the system said of itself; None where it is a problem that can be made anew."""

@@ -24,7 +24,10 @@ def upgraded(data: Mapping[str, Any]) -> Mapping[str, Any]:
         )
         said = {**said, "terms": {**unsaid, **said["terms"]}}
     if data["schema"] >= 4:
-        return {**data, "certificate": said}
+        usage = data.get("usage")
+        given = {"given_episodes": 0, "given_steps": 0}  # none were, before there was such a thing
+        usage = {**given, **cast(dict[str, Any], usage)} if isinstance(usage, dict) else usage
+        return {**data, "certificate": said, "usage": usage}
     if isinstance(said.get("terms"), dict) and "resolution" in said["terms"]:
         said = {**said, "terms": _terms(said["terms"])}
     if "status" not in said and data["schema"] < 3:

@@ -33,6 +33,8 @@ class Usage:
     steps: int = 0
     pilot_episodes: int = 0  # of the above, those before the first request
     pilot_steps: int = 0
+    given_episodes: int = 0  # told unasked, or from before; not counted above
+    given_steps: int = 0
     # Not compared: runs that found the same are equal, whatever went wrong on the way.
     retries: int = field(default=0, compare=False)  # attempts that failed; not counted above
     replaced: int = field(default=0, compare=False)  # workers that died or hung

@@ -51,6 +51,8 @@ def drive(
         with uninterrupted():
             if checkpoints:
                 keep_checkpoint(learner, runner.journal, batch)
+            if unasked := runner.unasked(batch):
+                learner.give(unasked, decide=False)
             learner.tell(readings)
             learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
             batch += 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from surepath.errors import JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Fault, Origin, Row, joined
+from surepath.journal.rows import GIVEN, Fault, Origin, Row, joined, requests_of
 from surepath.learners.base import sound
 from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, unit_of
@@ -100,6 +100,12 @@ class Runner:
                 report.raise_refusal()
         pairs = zip(requests, found, strict=True)
         return [joined(request.actions, parts) for request, parts in pairs]
+
+    def unasked(self, batch: int) -> list[Readings]:
+        """What a run whose episodes come from outside was told beside this batch."""
+        if self.journal is None or self._origin(batch) is not Origin.GIVEN:
+            return []
+        return [readings for _, readings in requests_of(self.journal.batch(GIVEN + 1 + batch))]
 
     def _sound(self, readings: Readings) -> Readings:
         good = sound(readings, self._reward_range)
