@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from surepath.api import learn, verify
 from surepath.asktell import AskTell
 from surepath.builtin_problems import Problem, Tabular, make, problems
+from surepath.doctor.diagnose import diagnose
+from surepath.doctor.finding import Diagnosis, Finding, Forecast, Verdict
 from surepath.errors import (
     EpisodeError,
     InputError,
@@ -39,8 +41,11 @@ __all__ = [
     "AskTell",
     "Certificate",
     "Custom",
+    "Diagnosis",
     "EpisodeError",
     "Episodes",
+    "Finding",
+    "Forecast",
     "InputError",
     "JournalError",
     "KernelFeatures",
@@ -61,10 +66,12 @@ __all__ = [
     "SurepathError",
     "System",
     "Tabular",
+    "Verdict",
     "Verification",
     "as_system",
     "check_features",
     "check_system",
+    "diagnose",
     "learn",
     "load",
     "make",

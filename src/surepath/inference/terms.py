@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from surepath.inference.separation import Separation, in_noise_units
 from surepath.inference.states import Shape
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
+from surepath.validate import SAID_IF_GIVEN
 
 EXACT: Literal["exact"] = "exact"
 """In place of a separation: readings have no noise, and say which state it is."""
@@ -45,8 +46,9 @@ class Terms:
     feature_noise: float | None = None  # sub-Gaussian parameter of features that are not bounded
     shared_noise: bool = False  # whether steps of an episode may depend on each other
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
-    returns: tuple[Bottomless, Unbounded] | None = None  # least and most of a whole episode, where
-    # that was declared
+    returns: tuple[Bottomless, Unbounded] | None = field(
+        default=None, metadata={SAID_IF_GIVEN: True}
+    )  # least and most of a whole episode, where that was declared
 
     @property
     def reward_span(self) -> float:

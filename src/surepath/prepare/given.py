@@ -14,11 +14,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from surepath.errors import InputError
+from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal, is_begun
 from surepath.journal.logs import readings_in
 from surepath.journal.rows import GIVEN, Origin, Row, encode, joined, requests_of
 from surepath.system import Declared, Episodes, Readings, Summary, System, steps_of
+
+PILOT = "pilot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Given:
     """Episodes that were read before a run, as it is told them."""
 
     readings: tuple[Readings, ...]
+    pilot: bool = False  # of the doctor: run here, and named by their number
 
     @classmethod
     def of(cls, data: object, system: System, horizon: int) -> Given:
@@ -53,7 +56,8 @@ class Given:
         said = journal.configuration.get("data")
         if said is None:
             return None
-        return cls(tuple(readings for _, readings in requests_of(journal.batch(GIVEN))))
+        rows = journal.batch(GIVEN)
+        return cls(tuple(readings for _, readings in requests_of(rows)), pilot=PILOT in said)
 
     @property
     def episodes(self) -> int:
@@ -61,6 +65,8 @@ class Given:
 
     def described(self) -> dict[str, Any]:
         """How the recorded call of a run names them."""
+        if self.pilot:
+            return pilot_of(self.episodes)
         state = hashlib.blake2b(digest_size=16)
         for row in self.rows():
             state.update(encode(row, row.request)[-1])
@@ -77,12 +83,25 @@ class Given:
             journal.add(self.rows())
 
 
+def pilot_of(episodes: int) -> dict[str, Any]:
+    """How a recorded call names the episodes of a pilot that the doctor runs."""
+    return {PILOT: episodes}
+
+
 def recorded_data(data: object, journal: str | Path | None) -> object:
-    """The data of a call, or those that an existing journal was begun with."""
-    if data is not None or journal is None or not is_begun(journal):
+    """The data of a call, or those that an existing journal was begun with.
+
+    What is wrong with a journal is said when it is continued.
+    """
+    if data is not None or journal is None:
         return data
-    with Journal(journal) as begun:
-        return Given.recorded_in(begun)
+    try:
+        if not is_begun(journal):
+            return None
+        with Journal(journal) as begun:
+            return Given.recorded_in(begun)
+    except (JournalError, OSError):
+        return None
 
 
 def _readings(part: object) -> list[Readings]:

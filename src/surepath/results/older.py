@@ -14,20 +14,14 @@ def upgraded(data: Mapping[str, Any]) -> Mapping[str, Any]:
     An old result that was read and saved again says all that this schema says already.
     """
     certificate = data.get("certificate")
-    if not isinstance(certificate, dict):
+    if not isinstance(certificate, dict) or data["schema"] >= 5:
         return data
     said = cast(dict[str, Any], certificate)
     if isinstance(said.get("terms"), dict):
-        # Before a run could say that it has shared noise, or was told a range of returns, none was.
-        unsaid = (
-            {"returns": None} if data["schema"] >= 5 else {"returns": None, "shared_noise": False}
-        )
-        said = {**said, "terms": {**unsaid, **said["terms"]}}
-    if data["schema"] >= 4:
-        usage = data.get("usage")
-        given = {"given_episodes": 0, "given_steps": 0}  # none were, before there was such a thing
-        usage = {**given, **cast(dict[str, Any], usage)} if isinstance(usage, dict) else usage
-        return {**data, "certificate": said, "usage": usage}
+        # Before a run could say that it has shared noise, none had.
+        said = {**said, "terms": {"shared_noise": False, **said["terms"]}}
+    if data["schema"] == 4:
+        return {**data, "certificate": said}
     if isinstance(said.get("terms"), dict) and "resolution" in said["terms"]:
         said = {**said, "terms": _terms(said["terms"])}
     if "status" not in said and data["schema"] < 3:
