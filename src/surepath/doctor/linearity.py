@@ -20,7 +20,7 @@ from surepath.system import FloatArray
 
 LINEAR, BLIND = "Q* linear in the features", "features see what is read"
 
-LEAST = 16
+LEAST = 8
 """Readings of a prefix that enters."""
 
 ROUNDS = 6

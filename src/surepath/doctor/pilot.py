@@ -1,7 +1,7 @@
 """The doctor's pilot: a fixed number of episodes, chosen before any of them is read.
 
 Most of them walk two sequences, many times: what depends on each other within an episode shows
-there. The others begin in many ways and go on in one: what looks alike and is not shows there. All
+there. The others begin in many ways and go on in few: what looks alike and is not shows there. All
 are spread evenly over the pilot, in rounds: what changes with time shows in every sequence.
 """
 
@@ -34,6 +34,9 @@ MAIN, MAIN_SHARE = 2, 0.6
 BROAD = 24
 """Sequences at most that the rest is spread over."""
 
+TAILS = 4
+"""Ways to go on after these, by turns: what follows is compared where it is the same."""
+
 LEAST = 16 * ROUNDS
 """Episodes of a pilot at least."""
 
@@ -46,16 +49,24 @@ def requests_of_pilot(call: Call, episodes: int) -> list[Request]:
     depth = 0
     while depth < horizon and n_actions ** (depth + 1) <= BROAD:
         depth += 1
-    tail = tuple(int(a) for a in rng.integers(n_actions, size=horizon))
+    tails = [tuple(int(a) for a in row) for row in rng.integers(n_actions, size=(TAILS, horizon))]
     starts = list(product(range(n_actions), repeat=depth))
     if depth < horizon:  # and some that begin at random, for levels further down
         starts += _distinct(rng.integers(n_actions, size=(BROAD - len(starts), horizon)))
-    broad = list(dict.fromkeys(start + tail[len(start) :] for start in starts))
+    several = [
+        list(dict.fromkeys(start + tail[len(start) :] for start in starts)) for tail in tails
+    ]
     often = max(1, round(MAIN_SHARE * episodes / ROUNDS / len(main)))
-    seldom = max(1, round((1 - MAIN_SHARE) * episodes / ROUNDS / len(broad)))
-    once = [(actions, often) for actions in main] + [(actions, seldom) for actions in broad]
+    seldom = max(1, round((1 - MAIN_SHARE) * episodes / ROUNDS / len(several[0])))
     observed = range(steps_of(main[0], horizon))
-    return [Request(actions, count, observed, range(horizon)) for actions, count in once * ROUNDS]
+    return [
+        Request(actions, count, observed, range(horizon))
+        for turn in range(ROUNDS)
+        for actions, count in (
+            *((each, often) for each in main),
+            *((each, seldom) for each in several[turn % TAILS]),
+        )
+    ]
 
 
 def _distinct(rows: IntArray) -> list[Actions]:
