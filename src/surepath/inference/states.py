@@ -237,7 +237,10 @@ def _sorted(
         symbols=shape.symbols,
         products=separation is not None,
     )
-    labels = _sort(comparison.brief(samples), comparison, order)
+    if separation is not None and separation.exact and depth == 1:
+        labels = _equal(windows)
+    else:
+        labels = _sort(comparison.brief(samples), comparison, order)
     if separation is None:
         return labels, Merges.none(size), comparison
     ways = ways_through(shape.n_actions, shape.future)[1]
@@ -265,6 +268,13 @@ def _windows(
         cells = part.groups + 1 + part.actions * sizes[shape.future - step]
         read.append(Grouped(columns, part.rows, cells))
     return read, (size, sizes[-1])
+
+
+def _equal(windows: list[list[Cloud | None]]) -> IntArray:
+    """Of readings without noise: those that are the same are one state, in the order seen."""
+    seen = dict[bytes, int]()
+    means = [b"" if cloud is None else (cloud.value + 0.0).tobytes() for (cloud,) in windows]
+    return np.array([seen.setdefault(mean, len(seen)) for mean in means], dtype=np.int64)
 
 
 def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:

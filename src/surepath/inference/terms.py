@@ -82,6 +82,21 @@ class Terms:
         return Separation(declared if self.shape.symbols else in_noise_units(declared), evidence)
 
     @property
+    def exact(self) -> bool:
+        """Whether one reading says which state it is."""
+        return self.separation == EXACT
+
+    @property
+    def first_readings(self) -> int:
+        """Of every edge, before anything is decided."""
+        return 1 if self.exact else TUNING.first_readings
+
+    @property
+    def merge_readings(self) -> int:
+        """Of every sequence that is followed to see what was taken for one state."""
+        return 1 if self.exact else TUNING.merge_readings
+
+    @property
     def route(self) -> Route:
         """Why a proved claim may rest on the machine."""
         if self.norm is not None:

@@ -216,8 +216,8 @@ class Adaptive(Asking):
         machine = judged.machine
         if judged.complete:
             self._note(judged)
-        if missing(machine, TUNING.first_readings):
-            return _merged(cover(machine, TUNING.first_readings, self._choices))
+        if missing(machine, self.terms.first_readings):
+            return _merged(cover(machine, self.terms.first_readings, self._choices))
         if len(judged.plan.edges) < self.horizon:
             return _merged(self._explore(judged))
         wanted = list[tuple[Actions, int]]()
@@ -235,7 +235,7 @@ class Adaptive(Asking):
         if not wanted:
             wanted += self._own_walk(judged)
         if not wanted and self._audits_merges:
-            wanted += walks(judged, self.usage.episodes)
+            wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
         if not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(machine, *place)
@@ -285,7 +285,8 @@ class Adaptive(Asking):
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
         prefix = machine.layers[level].prefixes[state]
-        return [((*prefix, action), TUNING.first_readings) for action in range(self.n_actions)]
+        first = self.terms.first_readings
+        return [((*prefix, action), first) for action in range(self.n_actions)]
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[tuple[Actions, int]]:
         if challenger.guessed >= TUNING.mostly_guessed:
