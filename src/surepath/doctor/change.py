@@ -20,9 +20,9 @@ def drift(pilot: Pilot) -> Finding:
     found = pilot.pooled[1]
     scores = found.scores()
     best = max((max(each) for each in scores.values()), default=0.0)
-    tests = len(COURSES) * len(POOLS) + 1
-    together = _together(pilot)
-    chance = min(1.0, tests * min(float(normal_tail(best)), together))
+    tests = len(COURSES) * len(POOLS)
+    # Two tests: by each of the ways that a run looks at, and all readings together.
+    chance = min(1.0, 2 * min(tests * normal_tail(best), _together(pilot)))
     verdict = Verdict.of(chance)
     picture = _picture(pilot)
     if verdict is Verdict.HOLDS:

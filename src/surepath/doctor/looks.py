@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from surepath.prepare.call import Call
 from surepath.prepare.future import rank
 from surepath.prepare.resolved import Resolved
 from surepath.prepare.terms import terms_of
-from surepath.readings.digests import Cloud
 from surepath.readings.trie import Tally
 from surepath.system import Actions, FloatArray
 
@@ -102,12 +100,14 @@ def _nearest(machine: Automaton, shape: Shape) -> float | None:
     """The least distance between two states of a level, as a total variation."""
     found = list[float]()
     for layer in machine.layers[1:]:
-        windows = [[_pooled(nodes)] for nodes in layer.members]
-        often = [w for w in windows if w[0] is not None and w[0].count >= READ_OFTEN]
-        if len(often) < 2:
+        several = len(layer.prefixes)
+        if not several:
             continue
-        samples, kind = samples_of(often, shape.dimension, symbols=shape.symbols)
-        found += _distances(samples, kind)
+        samples, kind = samples_of(
+            [layer.here], (several, 1), shape.dimension, symbols=shape.symbols
+        )
+        often = kind.counts(samples)[:, 0] >= READ_OFTEN
+        found += _distances(samples[often], kind)
     if not found:
         return None
     return min(found) if shape.symbols else as_total_variation(min(found))
@@ -121,11 +121,6 @@ def _distances(samples: FloatArray, kind: Comparison) -> list[float]:
         excess = apart.distance**2 - np.where(apart.freedom > 0, apart.freedom, 1) * apart.variance
         found += np.sqrt(np.maximum(excess, 0.0)).ravel().tolist()
     return found
-
-
-def _pooled(nodes: list[Any]) -> Any:
-    clouds: list[Cloud] = [node.digest for node in nodes if node.digest is not None]
-    return reduce(Cloud.merge, clouds) if clouds else None
 
 
 def _rank(pilot: Pilot, step: int) -> int:

@@ -237,8 +237,8 @@ def _sorted(
         symbols=shape.symbols,
         products=separation is not None,
     )
-    if separation is not None and separation.exact and depth == 1:
-        labels = _equal(windows)
+    if separation is not None and separation.exact and shape.future == 1:
+        labels = _equal(ends, size)
     else:
         labels = _sort(comparison.brief(samples), comparison, order)
     if separation is None:
@@ -270,11 +270,13 @@ def _windows(
     return read, (size, sizes[-1])
 
 
-def _equal(windows: list[list[Cloud | None]]) -> IntArray:
-    """Of readings without noise: those that are the same are one state, in the order seen."""
-    seen = dict[bytes, int]()
-    means = [b"" if cloud is None else (cloud.value + 0.0).tobytes() for (cloud,) in windows]
-    return np.array([seen.setdefault(mean, len(seen)) for mean in means], dtype=np.int64)
+def _equal(ends: Grouped, size: int) -> IntArray:
+    """Of readings without noise: ends that read the same are one state, in the order seen."""
+    seen, labels = dict[bytes, int](), np.full(size, UNKNOWN)
+    for node, end in ends.nodes():
+        if labels[end] == UNKNOWN and node.digest is not None:
+            labels[end] = seen.setdefault((node.digest.value + 0.0).tobytes(), len(seen))
+    return labels
 
 
 def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:
