@@ -12,6 +12,9 @@ from surepath.inference.independence import normal_tail
 from surepath.system import FloatArray, IntArray
 
 DRIFT = "no drift"
+FEW = 0.05
+"""Directions of the features, as a share of the episodes, whose covariance is known well enough."""
+
 BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -56,7 +59,9 @@ def _together(pilot: Pilot) -> float:
     keep = values > 1e-9 * max(float(values.max()), 1e-300)
     along = (slope @ vectors[:, keep]) ** 2 / values[keep]
     freedom = int(keep.sum())
-    return float(chi_square_tail(freedom, along.sum())) if freedom else 1.0
+    if not freedom or freedom > FEW * pilot.episodes:  # a covariance of so few says too little
+        return 1.0
+    return float(chi_square_tail(freedom, along.sum()))
 
 
 def _slope(
