@@ -253,3 +253,41 @@ def test_when_nobody_answers_the_best_so_far_is_given() -> None:
     assert not result.certified
     assert np.isfinite(result.episodes)
     assert "result" in lab.last
+
+
+# ---------------------------------------------------------------- episodes nobody asked for
+
+
+@pytest.mark.parametrize("guarantee", ["calibrated", "proved"])
+def test_episodes_nobody_asked_for_are_evidence(tmp_path: Path, guarantee: str) -> None:
+    system, path = problem(), tmp_path / "run.db"
+    rng = np.random.default_rng(0)
+    extra = [system.rollout(actions, 30, rng) for actions in ((0, 0, 0), (1, 1, 1), (0, 1))]
+    with loop_for(system, guarantee=guarantee, journal=path, data=extra[:1]) as loop:
+        for batch in range(2):
+            requests = loop.ask()
+            loop.tell(extra[1 + batch :], asked=False)
+            assert loop.ask() == requests  # what was asked for stays so
+            loop.tell(answers(system, requests, batch))
+    with loop_for(system, guarantee=guarantee, journal=path, data=extra[:1]) as loop:
+        finish(loop, system, 2)
+        result = loop.result()
+        assert result.certified
+        assert result.usage.given_episodes == 30 * 4
+        with pytest.raises(InputError, match="nothing is left"):
+            loop.tell(extra, asked=False)
+    found = surepath.verify(path)
+    assert found.certified
+    assert not found.taken
+    with loop_for(system, guarantee=guarantee, journal=path) as loop:
+        assert loop.result() == result
+
+
+def test_unasked_episodes_that_are_wrong_are_refused_and_not_kept(tmp_path: Path) -> None:
+    system, path = problem(), tmp_path / "run.db"
+    wrong = Episodes((0,), np.zeros((2, 2), dtype=int), np.full((2, 1), 3.0))
+    with loop_for(system, journal=path) as loop:
+        with pytest.raises(InputError, match="rewards must lie"):
+            loop.tell([wrong], asked=False)
+        finish(loop, system)
+        assert loop.result().usage.given_episodes == 0

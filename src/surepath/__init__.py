@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from surepath.api import learn, verify
 from surepath.asktell import AskTell
 from surepath.builtin_problems import Problem, Tabular, make, problems
+from surepath.doctor.diagnose import diagnose
+from surepath.doctor.finding import Diagnosis, Finding, Forecast, Verdict
 from surepath.errors import (
     EpisodeError,
     InputError,
@@ -20,6 +22,7 @@ from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.certificate import Certificate, Level, Status
 from surepath.results.result import Result, load
+from surepath.results.round import Round
 from surepath.results.verify import Verification
 from surepath.run.executors import Serial
 from surepath.run.processes import Processes
@@ -39,9 +42,12 @@ __all__ = [
     "AskTell",
     "Certificate",
     "Custom",
+    "Diagnosis",
     "EpisodeError",
     "Episodes",
     "GainRate",
+    "Finding",
+    "Forecast",
     "InputError",
     "JournalError",
     "KernelFeatures",
@@ -54,6 +60,7 @@ __all__ = [
     "RayCluster",
     "Request",
     "Result",
+    "Round",
     "Schedule",
     "Serial",
     "Setting",
@@ -61,11 +68,13 @@ __all__ = [
     "SurepathError",
     "System",
     "Tabular",
+    "Verdict",
     "Verification",
     "WindowFeatures",
     "as_system",
     "check_features",
     "check_system",
+    "diagnose",
     "learn",
     "load",
     "make",

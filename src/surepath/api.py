@@ -8,10 +8,13 @@ from typing import Literal
 
 from surepath.errors import InputError
 from surepath.journal.database import Journal, is_journal
+from surepath.learners.base import Asking
 from surepath.prepare.call import Call, Future
+from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.start import start
 from surepath.results.result import Result, load
+from surepath.results.round import Callback
 from surepath.results.verify import Verification
 from surepath.results.verify import verify as verify_readings
 from surepath.run.choose_executor import executor_of
@@ -38,9 +41,12 @@ def learn(
     predict: bool = Call.predict,
     norm: float | None = Call.norm,
     reward_range: tuple[float, float] = Call.reward_range,
+    return_range: tuple[float, float] | None = Call.return_range,
+    data: object = None,
     budget: int | None = Call.budget,
     journal: str | Path | None = None,
     workers: int | str | Executor | None = None,
+    callback: Callback | None = None,
     seed: int = Call.seed,
     progress: bool = False,
 ) -> Result:
@@ -76,12 +82,22 @@ def learn(
     predict: whether states that were not tried may be predicted from those that were; some are then
     drawn and tried before the certificate.
     reward_range: the smallest and the largest reward that can be paid; a problem has its own.
+    return_range: the least and the most that a whole episode can pay, where that is less than the
+    rewards could add up to: paid at the end only, say. What is not known yet is then worth no more.
+    data: episodes from before: a journal, a .csv or .parquet file with a row for each step (see
+    `surepath export`), `Episodes`, or several of these. They are evidence for what is proposed and,
+    of a calibrated run, for its certificate; a proof never rests on them. They are not counted as
+    the run's own. A journal that has such episodes keeps them.
     budget: most episodes to spend; when it ends, the best plan so far is returned uncertified.
+    While there is no whole plan, it begins with the best actions that were tried; zeros follow.
     journal: a file that records every episode before it is used. An existing one is continued: the
     run goes on where it was stopped or killed, and ends as if it never had been.
     workers: so many processes, "ray" for a Ray cluster, or an executor (`surepath.Serial`,
     `surepath.Processes`, `surepath.RayCluster`) with time limit and retries of your own. What is
     found does not depend on it.
+    callback: is called after every round with a `surepath.Round`: the best actions so far, what
+    they are worth, what no plan is worth more than, episodes, open questions. When it returns True,
+    the run stops, and the best plan so far is returned like when a budget ends.
     seed: of all randomness; the same seed gives the same run. progress: show it while it goes on.
 
     Ctrl-C ends the run as soon as nothing is half done, by a KeyboardInterrupt: what was read is in
@@ -101,6 +117,8 @@ def learn(
         predict=predict,
         norm=norm,
         reward_range=reward_range,
+        return_range=return_range,
+        data=recorded_data(data, journal),
         budget=budget,
         seed=seed,
     )
@@ -119,10 +137,17 @@ def learn(
                 executor=executor,
                 journal=record[0] if record else None,
                 reward_range=call.rewards,
+                check=call.check_paid,
             )
 
         run = start(call, runner)
-        watch = opened.enter_context(Progress()) if progress else None
+        shown = opened.enter_context(Progress()) if progress else None
+
+        def watch(learner: Asking) -> bool:
+            if shown is not None:
+                shown(learner)
+            return callback is not None and bool(callback(learner.round()))
+
         try:
             drive(run.learner, run.task.runner, budget=budget, watch=watch)
         except InterruptedRun as interrupt:

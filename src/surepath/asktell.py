@@ -17,12 +17,14 @@ import numpy as np
 
 from surepath.errors import InputError, JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Origin, Row, joined
+from surepath.journal.rows import GIVEN, Origin, Row, joined, requests_of
 from surepath.learners.base import sound
 from surepath.prepare.call import Call, Future
+from surepath.prepare.given import Given, recorded_data
 from surepath.prepare.start import start
 from surepath.results.result import Result
 from surepath.run.interrupts import uninterrupted
+from surepath.run.runner import Runner
 from surepath.system import Actions, Episodes, Readings, Request
 
 
@@ -81,6 +83,8 @@ class AskTell:
         predict: bool = Call.predict,
         norm: float | None = Call.norm,
         reward_range: tuple[float, float] = Call.reward_range,
+        return_range: tuple[float, float] | None = Call.return_range,
+        data: object = None,
         journal: str | Path | None = None,
         seed: int = Call.seed,
     ) -> None:
@@ -97,17 +101,29 @@ class AskTell:
             predict=predict,
             norm=norm,
             reward_range=reward_range,
+            return_range=return_range,
+            data=recorded_data(data, journal),
             seed=seed,
         )
         self._thread = threading.get_ident()
         self._closed = False
-        self._run = start(call)
-        self._learner = self._run.learner
-        self._batch = 0
+        self._call, self._batch, self._unasked = call, 0, list[Readings]()
         self._journal: Journal | None = None
-        if journal is not None:
-            self._journal = Journal(journal, call.recorded())
-            self._replay(self._journal)
+
+        def runner() -> Runner:
+            if journal is not None:
+                self._journal = Journal(journal, call.recorded())
+            return Runner(call.system, seed, journal=self._journal)
+
+        try:
+            self._run = start(call, runner)
+            self._learner = self._run.learner
+            if self._journal is not None:
+                self._replay(self._journal)
+        except BaseException:
+            if self._journal is not None:
+                self._journal.close()
+            raise
 
     @property
     def done(self) -> bool:
@@ -118,21 +134,49 @@ class AskTell:
         self._check_use()
         return self._learner.ask()
 
-    def tell(self, readings: Sequence[Readings]) -> None:
+    def tell(self, readings: Sequence[Readings], *, asked: bool = True) -> None:
         """The readings of every request of the last `ask`, in its order.
+
+        asked: False for episodes that nobody asked for: of a log, or of somebody else. They are
+        recorded at once, and used when the next requests are told; what was asked for stays so. As
+        with `data=`, no proof rests on them.
 
         What is wrong with them is said before anything is recorded or used. Ctrl-C waits until both
         is done.
         """
         self._check_use()
-        good = [sound(each, self._learner.reward_range) for each in readings]
+        if not asked:
+            self._keep_unasked(readings)
+            return
+        good = [self._sound(each) for each in readings]
         with uninterrupted():
             if self._journal is not None:
                 self._learner.check(good)
                 pairs = enumerate(good)
                 self._journal.add([Row(self._batch, i, 0, each, Origin.GIVEN) for i, each in pairs])
-            self._learner.tell(good)
-            self._batch += 1
+            self._take(good)
+
+    def _keep_unasked(self, readings: Sequence[Readings]) -> None:
+        if not self._learner.ask():
+            raise InputError(
+                "nothing is left to ask, and nothing more is taken in",
+                got=f"{len(readings)} readings that nobody asked for",
+                remedy="Make another AskTell, with data= of all episodes there are.",
+            )
+        given = Given.of(list(readings), self._call.system, self._call.horizon)
+        good = [self._sound(each) for each in given.readings]
+        batch, place = GIVEN + 1 + self._batch, len(self._unasked)
+        rows = [Row(batch, place + i, 0, each, Origin.GIVEN) for i, each in enumerate(good)]
+        with uninterrupted():
+            if self._journal is not None:
+                self._journal.add(rows)
+            self._unasked += good
+
+    def _take(self, told: Sequence[Readings]) -> None:
+        if self._unasked:
+            self._learner.give(self._unasked, decide=False)
+        self._learner.tell(told)
+        self._batch, self._unasked = self._batch + 1, []
 
     def result(self) -> Result:
         """What is known by now; certified once there is nothing left to ask."""
@@ -155,6 +199,11 @@ class AskTell:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
+    def _sound(self, readings: Readings) -> Readings:
+        good = sound(readings, self._learner.reward_range)
+        self._call.check_paid(good)
+        return good
+
     def _check_use(self) -> None:
         self._check_thread()
         if self._closed:
@@ -175,13 +224,17 @@ class AskTell:
             )
 
     def _replay(self, journal: Journal) -> None:
-        while (requests := self.ask()) and (rows := journal.batch(self._batch)):
-            told = [sound(row.readings, self._learner.reward_range) for row in rows]
+        while requests := self.ask():
+            kept = requests_of(journal.batch(GIVEN + 1 + self._batch))
+            self._unasked = [self._sound(readings) for _, readings in kept]
+            rows = journal.batch(self._batch)
+            if not rows:
+                break
+            told = [self._sound(row.readings) for row in rows]
             if [(r.actions, r.count) for r in told] != [(r.actions, r.count) for r in requests]:
                 raise JournalError(
                     "the journal does not fit this run",
                     got=f"other episodes in batch {self._batch} than are asked for",
                     remedy="Continue it with the version of surepath that began it.",
                 )
-            self._learner.tell([joined(r.actions, [(0, r)]) for r in told])
-            self._batch += 1
+            self._take([joined(r.actions, [(0, r)]) for r in told])

@@ -111,6 +111,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"Did you mean {close[0]!r}? {listing}" if close else listing
 
 
+SAID_IF_GIVEN = "said if given"
+"""In the metadata of a record's field: it is left out of the data where it has its default, as it
+was before there was such a field."""
+
+
 def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
     """A value as JSON has it: records become objects, tuples lists, NumPy's numbers Python's.
 
@@ -127,7 +132,11 @@ def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
         pairs = cast(Mapping[Any, Any], value)
         return {str(key): plain(each, other) for key, each in pairs.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name), other) for each in fields(value)}
+        return {
+            each.name: plain(getattr(value, each.name), other)
+            for each in fields(value)
+            if not (SAID_IF_GIVEN in each.metadata and getattr(value, each.name) == each.default)
+        }
     if other is not None:
         return other(value)
     raise InputError(

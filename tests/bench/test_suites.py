@@ -34,6 +34,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "adaptive": {"SCALE": Scale(instances=1, repeats=1)},
     "calibration": {"FULL": 300},  # one run of each family
     "proved": {"FULL": 300},  # one run of a family
+    "doctor": {"SOUND": 2},
     "real": {"SCALE": real.Scale(repeats=1)},
     "lower-bounds": {
         "FULL": lower_bounds.Scale(
@@ -81,6 +82,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
         "adaptive": ["floor"],
         "calibration": ["plain"],
         "proved": ["tabular"],
+        "doctor": ["level"],
         "real": ["bookkeeping"],
         "lower-bounds": ["leaking", "search"],
     }

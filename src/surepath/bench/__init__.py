@@ -12,6 +12,7 @@ from surepath.bench.harness.store import Store
 from surepath.bench.suites import (
     adaptive,
     calibration,
+    doctor,
     lower_bounds,
     peers,
     proved,
@@ -36,6 +37,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "adaptive": adaptive.PARTS,
     "calibration": calibration.PARTS,
     "proved": proved.PARTS,
+    "doctor": doctor.PARTS,
     "real": real.PARTS,
     "lower-bounds": lower_bounds.PARTS,
     "table1": table1.PARTS,
@@ -45,7 +47,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 """The parts of each suite, by name."""
 
 
-QUICK = ("calibration", "proved", "lower-bounds", "table1", "peers", "scaling")
+QUICK = ("calibration", "proved", "doctor", "lower-bounds", "table1", "peers", "scaling")
 """Suites that also have a size that takes minutes."""
 
 

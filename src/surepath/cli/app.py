@@ -14,6 +14,7 @@ import typer
 
 from surepath.cli.benching import bench_command
 from surepath.cli.bounding import bound_command
+from surepath.cli.doctor import doctor_command
 from surepath.cli.inspecting import (
     export_command,
     problems_command,
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "learn": learn_command,
     "resume": resume_command,
     "serve": serve_command,
+    "doctor": doctor_command,
     "export": export_command,
     "verify": verify_command,
     "proof": proof_command,

@@ -51,8 +51,18 @@ Predict = Annotated[bool, typer.Option(help="Predict states that were not tried.
 RewardRange = Annotated[
     tuple[float, float], typer.Option(help="Smallest and largest reward of your own system.")
 ]
+ReturnRange = Annotated[
+    tuple[float, float] | None,
+    typer.Option(help="Least and most that a whole episode can pay, where rewards alone say less."),
+]
 JournalFile = Annotated[
     Path | None, typer.Option(help="Record every episode in this file; continue an old one.")
+]
+DataFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--data", help="Episodes from before: a journal, or a .csv or .parquet file; repeatable."
+    ),
 ]
 Budget = Annotated[int | None, typer.Option(help="Most episodes to spend.")]
 Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; default: none.")]

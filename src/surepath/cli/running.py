@@ -19,6 +19,7 @@ from surepath.asktell import AskTell
 from surepath.cli.options import (
     AsJson,
     Budget,
+    DataFiles,
     Delta,
     Gap,
     GuaranteeName,
@@ -27,6 +28,7 @@ from surepath.cli.options import (
     Parameters,
     Plot,
     Predict,
+    ReturnRange,
     RewardRange,
     Save,
     ScheduleName,
@@ -81,6 +83,8 @@ def learn_command(
     predict: Predict = Call.predict,
     norm: Annotated[float | None, typer.Option(help="Bound on the weights of Q*.")] = None,
     reward_range: RewardRange = Call.reward_range,
+    return_range: ReturnRange = None,
+    data: DataFiles = None,
     budget: Budget = None,
     journal: JournalFile = None,
     workers: Workers = None,
@@ -112,6 +116,8 @@ def learn_command(
         "predict": predict,
         "norm": norm,
         "reward_range": reward_range,
+        "return_range": return_range,
+        "data": data or None,
         "seed": seed,
     }
 
@@ -157,6 +163,7 @@ def resume_command(
     check_outputs(save, plot, file)
     with Journal(file) as journal:
         called = call_of(journal.configuration)
+    called.pop("data", None)  # the journal has it
     again = system_again(called.pop("system"), called["horizon"], system)
 
     def run() -> Result:
@@ -186,6 +193,8 @@ def serve_command(
     delta: Delta = Call.delta,
     gap: Gap = None,
     reward_range: RewardRange = Call.reward_range,
+    return_range: ReturnRange = None,
+    data: DataFiles = None,
     journal: JournalFile = None,
     seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = Call.seed,
 ) -> None:
@@ -203,6 +212,8 @@ def serve_command(
         delta=delta,
         gap=gap,
         reward_range=reward_range,
+        return_range=return_range,
+        data=data or None,
         journal=journal,
         seed=seed,
     ) as loop:

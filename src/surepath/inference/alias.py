@@ -153,6 +153,8 @@ class _Compared:
 
 def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingOn:
     """The clearest case of readings that differ by the way they came, and what looks odd."""
+    if separation.exact and (alias := _not_the_same(machine)) is not None:
+        return GoingOn(alias, [])
     compared = list(_compared(_levels(machine, shape, separation), separation))
     many = sum(len(each.odds) for each in compared)
     if not many:
@@ -170,6 +172,21 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
         for i in np.flatnonzero(suspected & (each.evidence < separation.evidence)).tolist():
             suspects.append(each.suspect(i))
     return GoingOn(None, suspects)
+
+
+def _not_the_same(machine: Automaton) -> Alias | None:
+    """Of readings without noise: an action that leads from one state to different readings."""
+    for layer in machine.layers:
+        for nodes in layer.members:
+            for action in range(machine.n_actions):
+                ends = [node.children[action] for node in nodes if action in node.children]
+                read = [end for end in ends if end.digest is not None]
+                for end in read[1:]:
+                    if not np.array_equal(end.digest.value, read[0].digest.value):
+                        return Alias(
+                            end.prefix[:-1], read[0].prefix[:-1], end.level, end.digest.count
+                        )
+    return None
 
 
 def _compared(levels: list[_Level], separation: Separation) -> Iterator[_Compared]:

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from surepath.errors import InputError
+from surepath.inference.consistency import ROUNDING
 from surepath.inference.paths import Spreads
-from surepath.inference.states import Automaton
-from surepath.inference.terms import Terms
+from surepath.inference.states import Automaton, Layer
+from surepath.inference.terms import EXACT, Terms
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
 from surepath.validate import nearest
@@ -37,11 +38,13 @@ class Calibrated:
     reward_range: tuple[float, float]
     reward_noise: float  # sub-Gaussian parameter, for rewards without a range
     ways: int  # to leave the plan
+    exact: bool = False  # whether readings have no noise: what is paid may have none either
 
     @classmethod
     def under(cls, terms: Terms) -> Calibrated:
         ways = terms.shape.horizon * (terms.shape.n_actions - 1)
-        return cls(terms.delta, terms.reward_range, terms.reward_noise, ways)
+        exact = terms.separation == EXACT
+        return cls(terms.delta, terms.reward_range, terms.reward_noise, ways, exact)
 
     @property
     def evidence(self) -> float:
@@ -71,6 +74,10 @@ class Calibrated:
         for layer in machine.layers:
             rare = self.strength * np.maximum(room(layer.mean), 0.0) ** 2 / 2
             count = np.maximum(layer.count, 1)
+            repeated = repeated_without_noise(layer) if self.exact else 0
+            if repeated > 0:
+                # What differs from the first reading of its edge would have shown in one of these.
+                count = np.maximum(count, repeated)
             spreads.append(2 * self.strength * (layer.scatter + rare) / count**2)
         return spreads
 
@@ -92,6 +99,16 @@ class Calibrated:
 
     def width(self, spread: FloatArray) -> FloatArray:
         return np.sqrt(spread)
+
+
+def repeated_without_noise(layer: Layer) -> int:
+    """How often rewards of a level were read again and were the same; 0 where one was not.
+
+    Also 0 where that was too seldom: two rewards that are equal are no rule.
+    """
+    repeats = int(np.maximum(layer.count - 1, 0).sum())
+    noisy = layer.scatter > ROUNDING * np.maximum(layer.count * layer.mean**2, ROUNDING)
+    return 0 if noisy.any() or repeats < TUNING.exact_repeats else repeats
 
 
 def known_guarantee(name: str) -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc, ndtr, ndtri
 
 from surepath.features import Features
 from surepath.inference.tuning import TUNING
@@ -30,8 +30,13 @@ ROUNDING = 1e-12
 
 # The published types of these two say nothing, so they are stated here. (scipy.stats has both too,
 # and takes half a second to import.)
-_chi_square_tail: Callable[..., Any] = chdtrc
+chi_square_tail: Callable[..., Any] = chdtrc
 normal_quantile: Callable[..., Any] = ndtri
+
+
+def normal_tail(score: float) -> float:
+    """The probability that a Gaussian number is larger than the score."""
+    return float(ndtr(-score))
 
 
 class Dependence:
@@ -49,11 +54,7 @@ class Dependence:
         steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
         read = [self._read(episodes, step) for step in range(steps)]
         for step, (one, other) in enumerate(pairwise(read)):
-            freedom = episodes.count - 1
-            ours, theirs = one.T @ one, other.T @ other
-            expected = float(np.trace(ours) * np.trace(theirs)) / freedom
-            spread = 2 * float((ours**2).sum() * (theirs**2).sum()) / freedom**2
-            found = float(((one.T @ other) ** 2).sum())
+            found, expected, spread = paired(one, other)
             self._found[step] = self._found.get(step, 0.0) + found
             self._expected[step] = self._expected.get(step, 0.0) + expected
             self._variance[step] = self._variance.get(step, 0.0) + spread
@@ -63,16 +64,7 @@ class Dependence:
         rows = self.features.rows(episodes.observations[:, step])
         if step < len(episodes.actions):
             rows = np.column_stack([rows, episodes.rewards[:, step]])
-        mean = rows.mean(axis=0)
-        rows = rows - mean
-        squares = (rows**2).sum(axis=0)
-        # A feature in which only a few readings stand out is left out: when these meet by chance,
-        # the product is larger than the test's variance says. The others are scaled to unit length,
-        # so that none outweighs the rest.
-        enough = squares**2 >= TUNING.dependence_events * (rows**4).sum(axis=0)
-        # What a constant leaves when it is centred is rounding.
-        keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
-        return rows[:, keep] / np.sqrt(squares[keep])
+        return standardised(rows)
 
     @property
     def scores(self) -> dict[int, float]:
@@ -103,6 +95,34 @@ class Dependence:
         )
 
 
+def standardised(rows: FloatArray) -> FloatArray:
+    """Readings of one place, centred: those features in which enough of them stand out.
+
+    A feature in which only a few readings stand out is left out: when these meet by chance, the
+    product is larger than the test's variance says. The others are scaled to unit length, so that
+    none outweighs the rest.
+    """
+    mean = rows.mean(axis=0)
+    rows = rows - mean
+    squares = (rows**2).sum(axis=0)
+    enough = squares**2 >= TUNING.dependence_events * (rows**4).sum(axis=0)
+    # What a constant leaves when it is centred is rounding.
+    keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
+    return rows[:, keep] / np.sqrt(squares[keep])
+
+
+def paired(one: FloatArray, other: FloatArray) -> tuple[float, float, float]:
+    """The squared cross-covariance of standardised readings of the same episodes.
+
+    With its mean and its variance under random re-pairing of the episodes.
+    """
+    freedom = len(one) - 1
+    ours, theirs = one.T @ one, other.T @ other
+    expected = float(np.trace(ours) * np.trace(theirs)) / freedom
+    spread = 2 * float((ours**2).sum() * (theirs**2).sum()) / freedom**2
+    return float(((one.T @ other) ** 2).sum()), expected, spread
+
+
 def normal_score(found: float, expected: float, variance: float) -> float:
     """The dependence found, in standard deviations: the normal score of the same tail probability.
 
@@ -111,7 +131,7 @@ def normal_score(found: float, expected: float, variance: float) -> float:
     in standard deviations is taken as it stands.
     """
     freedom = 2 * expected**2 / variance
-    rare: float = _chi_square_tail(freedom, found * freedom / expected)
+    rare: float = chi_square_tail(freedom, found * freedom / expected)
     if rare == 0:
         return (found - expected) / variance**0.5
     return -float(normal_quantile(rare))

@@ -146,7 +146,7 @@ def judge(
         machine.forbid_predictions()
     if missing(machine, 1):
         return Judgement.of_too_little(machine)
-    values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise)
+    values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise, terms.most_from)
     found = _judged(machine, values, best_path(machine, values), Calibrated.under(terms), terms)
     test = terms.merge_test
     if test is not None and (look_on or found.settled):
@@ -227,7 +227,7 @@ def _unsure_ends(
         if sorting is None:
             continue
         # A state that nobody has seen is worth all that can be earned.
-        most = (machine.horizon - level - 1) * terms.reward_range[1]
+        most = terms.most_from(level + 1)
         width = widths.width(spreads[level])
         for i in np.flatnonzero(sorting.merges.evidence < widths.evidence).tolist():
             edge = sorting.edges[i]

@@ -18,17 +18,18 @@ from surepath.inference.values import Values
 from surepath.system import Actions
 
 
-def walks(judged: Judgement, episodes: int) -> list[tuple[Actions, int]]:
+def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions, int]]:
     """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
 
     Those that promise most come first: a wrong one matters most there. Empty when all is done.
+    readings: of each of them, in all.
     """
     root = judged.machine.layers[0].here.columns.nodes[0]
-    several = int(TUNING.followed_share * episodes / TUNING.merge_readings)
+    several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
     wanted = list[tuple[Actions, int]]()
     for actions in _merged(judged)[:several]:
-        short = TUNING.merge_readings - root.walked(actions)
+        short = readings - root.walked(actions)
         if short > 0:
             wanted.append((actions, short))
     return wanted

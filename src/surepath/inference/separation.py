@@ -44,8 +44,13 @@ class Separation:
     size: float  # infinite where readings are exact: one reading then says which state it is
     evidence: float  # ln E at which it is excluded
 
+    @property
+    def exact(self) -> bool:
+        """Whether readings have no noise."""
+        return math.isinf(self.size)
+
     def log_evidence(self, comparison: Comparison, apart: Apart) -> FloatArray:
-        if math.isinf(self.size):
+        if self.exact:
             return np.where(np.isfinite(apart.variance), np.inf, 0.0)
         return comparison.log_evidence(apart, self.size)
 

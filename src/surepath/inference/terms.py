@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from surepath.inference.separation import Separation, in_noise_units
 from surepath.inference.states import Shape
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
+from surepath.validate import SAID_IF_GIVEN
 
 EXACT: Literal["exact"] = "exact"
 """In place of a separation: readings have no noise, and say which state it is."""
@@ -45,6 +46,9 @@ class Terms:
     feature_noise: float | None = None  # sub-Gaussian parameter of features that are not bounded
     shared_noise: bool = False  # whether steps of an episode may depend on each other
     reward_noise: float = 0.5  # sub-Gaussian parameter of rewards: half their range where finite
+    returns: tuple[Bottomless, Unbounded] | None = field(
+        default=None, metadata={SAID_IF_GIVEN: True}
+    )  # least and most of a whole episode, where that was declared
 
     @property
     def reward_span(self) -> float:
@@ -54,7 +58,17 @@ class Terms:
     def return_range(self) -> tuple[float, float]:
         """The least and the most that a whole episode can pay."""
         low, high = (end * self.shape.horizon for end in self.reward_range)
-        return low, high
+        if self.returns is None:
+            return low, high
+        return max(low, self.returns[0]), min(high, self.returns[1])
+
+    def most_from(self, level: int) -> float:
+        """The most that can be earned from a level on, whatever was earned before it."""
+        low, high = self.reward_range
+        most = high * (self.shape.horizon - level)
+        if self.returns is None:
+            return most
+        return min(most, self.returns[1] - low * level if level else self.returns[1])
 
     @property
     def merge_test(self) -> Separation | None:
@@ -66,6 +80,21 @@ class Terms:
             return Separation(math.inf, evidence)
         declared = self.separation
         return Separation(declared if self.shape.symbols else in_noise_units(declared), evidence)
+
+    @property
+    def exact(self) -> bool:
+        """Whether one reading says which state it is."""
+        return self.separation == EXACT
+
+    @property
+    def first_readings(self) -> int:
+        """Of every edge, before anything is decided."""
+        return 1 if self.exact else TUNING.first_readings
+
+    @property
+    def merge_readings(self) -> int:
+        """Of every sequence that is followed to see what was taken for one state."""
+        return 1 if self.exact else TUNING.merge_readings
 
     @property
     def route(self) -> Route:

@@ -153,6 +153,11 @@ class Tuning:
         "Readings of the plan as it stands, action by action: what was pooled from other prefixes "
         "is then compared with its own.",
     )
+    exact_repeats: int = _validity(
+        64,
+        "Where readings are declared exact: rewards of a level that were read again so often, and "
+        "were always the same, count as exact too.",
+    )
     dependence_batch: int = _validity(
         8, "Episodes of one request from which dependence between their steps is estimated."
     )

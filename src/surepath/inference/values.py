@@ -14,6 +14,7 @@ Processes", Neural Computation 13, 2001, equations 13 and 14.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,11 +37,14 @@ class Values:
         return self.q[level].max(axis=1)
 
 
-def estimate(machine: Automaton, most: float, span: float) -> Values:
+def estimate(
+    machine: Automaton, most: float, span: float, cap: Callable[[int], float] | None = None
+) -> Values:
     """Q* by backward induction; values of states that were not expanded are predicted.
 
     most: the largest reward. A state that cannot be predicted is taken to earn it at every level
-    that is left. span: range of one reward; twice its noise where it has no range.
+    that is left. span: range of one reward; twice its noise where it has no range. cap: the most
+    that can be earned from a level on, where more is known of that.
     """
     q, variance = list[FloatArray](), list[FloatArray]()
     for level in range(machine.horizon - 1, -1, -1):
@@ -51,7 +55,7 @@ def estimate(machine: Automaton, most: float, span: float) -> Values:
         errors = np.zeros(len(values))
         known = layer.expanded
         if not known.all():
-            values[~known] = most * (machine.horizon - level)
+            values[~known] = cap(level) if cap else most * (machine.horizon - level)
             if layer.points is not None and known.sum() >= TUNING.least_points:
                 found = _predict(layer.points[known], values[known], layer.points[~known], span)
                 inside = np.flatnonzero(~known)[found.inside]

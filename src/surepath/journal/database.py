@@ -39,6 +39,11 @@ def is_journal(path: str | Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
+def is_begun(path: str | Path) -> bool:
+    """Whether there is a journal already; other files are refused when it is to be continued."""
+    return Path(path).is_file() and is_journal(path)
+
+
 class Journal:
     """An open journal; a context manager that closes it.
 

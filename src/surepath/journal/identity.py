@@ -75,6 +75,8 @@ class RecordedCall(_Always, total=False):
     separation: float | str | None
     predict: bool
     norm: float | None
+    return_range: tuple[Bottomless, Unbounded] | None
+    data: dict[str, Any]
     seed: int
 
 

@@ -27,6 +27,10 @@ PILOT = 2**32
 """Batches with this number or a larger one were run before the learner's first request: the pilot,
 and what else helps to prepare a run. They are part of no prefix's readings."""
 
+GIVEN = 2**40
+"""The batch of what a run was told before its first request. What it was told unasked while it
+waited for batch b has the number GIVEN + 1 + b."""
+
 _OLD_COLUMNS = "batch, request, first, count, actions, kind, header, arrays, checksum"
 COLUMNS = {1: _OLD_COLUMNS, 2: _OLD_COLUMNS.replace("checksum", "origin, number, checksum")}
 """The columns of the table of readings by the schema of the file, as `decode` takes them."""
@@ -46,6 +50,8 @@ class Origin(StrEnum):
     @classmethod
     def of(cls, batch: int) -> Origin:
         """Of readings that surepath ran by itself."""
+        if batch >= GIVEN:
+            return cls.GIVEN
         return cls.PILOT if batch >= PILOT else cls.ASKED
 
 
@@ -190,6 +196,22 @@ def _place(values: Sequence[Any]) -> str:
 
 
 # ---------------------------------------------------------------- rows that belong together
+
+
+def as_told(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows of a learner in the order in which it was told them: the given ones are last."""
+    own, given = list[Row](), dict[int, list[Row]]()
+    for row in rows:
+        if row.batch >= GIVEN:
+            given.setdefault(row.batch - GIVEN - 1, []).append(row)
+        elif row.origin is not Origin.PILOT:
+            own.append(row)
+    yield from given.pop(-1, ())
+    for batch, several in groupby(own, key=lambda row: row.batch):
+        yield from given.pop(batch, ())
+        yield from several
+    for rest in given.values():  # of a batch that was not told
+        yield from rest
 
 
 def requests_of(rows: Iterable[Row]) -> Iterator[tuple[Row, Readings]]:

@@ -40,6 +40,7 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
+from surepath.results.round import Round
 from surepath.results.usage import tried_by_level
 from surepath.system import (
     Actions,
@@ -95,6 +96,11 @@ class Adaptive(Asking):
         """Those of the moment: they may grow."""
         return self.dependence.features
 
+    @property
+    def known(self) -> Actions:
+        """The best that is known while too little was read to judge all of it."""
+        return self.incumbent or self.root.best_tried()
+
     def decided(self) -> dict[str, Any]:
         return {
             "asked": [[list(request.actions), request.count] for request in self._asked],
@@ -146,6 +152,20 @@ class Adaptive(Asking):
         self._asked = tuple(requests)
         self._take_all(answers)
 
+    @one_thread()
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        requests = [self._request(each.actions, each.count) for each in readings]
+        answers = [self._read(*pair) for pair in zip(requests, readings, strict=True)]
+        asked = self._asked
+        self.pool(requests, answers)
+        self._asked = asked
+        self.usage.given_episodes += sum(each.count for each in requests)
+        self.usage.given_steps += sum(
+            each.count * steps_of(each.actions, self.horizon) for each in requests
+        )
+        if decide:
+            self.reconsider()
+
     def reconsider(self) -> None:
         """Decide, from all that was read, what to ask for next."""
         self.plan = None
@@ -196,8 +216,8 @@ class Adaptive(Asking):
         machine = judged.machine
         if judged.complete:
             self._note(judged)
-        if missing(machine, TUNING.first_readings):
-            return _merged(cover(machine, TUNING.first_readings, self._choices))
+        if missing(machine, self.terms.first_readings):
+            return _merged(cover(machine, self.terms.first_readings, self._choices))
         if len(judged.plan.edges) < self.horizon:
             return _merged(self._explore(judged))
         wanted = list[tuple[Actions, int]]()
@@ -215,7 +235,7 @@ class Adaptive(Asking):
         if not wanted:
             wanted += self._own_walk(judged)
         if not wanted and self._audits_merges:
-            wanted += walks(judged, self.usage.episodes)
+            wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
         if not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(machine, *place)
@@ -265,7 +285,8 @@ class Adaptive(Asking):
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
         prefix = machine.layers[level].prefixes[state]
-        return [((*prefix, action), TUNING.first_readings) for action in range(self.n_actions)]
+        first = self.terms.first_readings
+        return [((*prefix, action), first) for action in range(self.n_actions)]
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[tuple[Actions, int]]:
         if challenger.guessed >= TUNING.mostly_guessed:
@@ -319,16 +340,33 @@ class Adaptive(Asking):
         }
         if judged is not None and judged.challengers:
             loss = max(judged.loss, 0.0)
-            weakest = judged.weakest
-            assert weakest is not None  # there are challengers
             cells["incumbent"] = f"{judged.value:.4f}"
             cells["bound"] = f"{judged.value + loss:.4f}"
             cells["gap"] = f"{loss:.4f}"
-            cells["weakest"] = (
-                f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
-                f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
-            )
+            cells["weakest"] = _weakest(judged)
         return cells
+
+    def round(self) -> Round:
+        found, judged = super().round(), self.judgement
+        if judged is None or not judged.whole:
+            return replace(found, actions=self.known, bound=self.terms.return_range[1])
+        conflict = judged.conflict is not None and not judged.conflict.final
+        questions = (judged.open, judged.unsure_ends, judged.ahead.suspects)
+        return replace(
+            found,
+            bound=min(self.terms.return_range[1], judged.value + max(judged.loss, 0.0)),
+            open_questions=sum(map(len, questions)) + conflict,
+            weakest=_weakest(judged) if judged.challengers else "",
+        )
+
+
+def _weakest(judged: Judgement) -> str:
+    weakest = judged.weakest
+    assert weakest is not None  # there are challengers
+    return (
+        f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
+        f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
+    )
 
 
 def _merged(wanted: list[tuple[Actions, int]]) -> dict[Actions, int]:

@@ -18,6 +18,7 @@ from surepath.errors import InputError
 from surepath.inference.threads import one_thread
 from surepath.readings.embedding import Embedding
 from surepath.results.certificate import Level
+from surepath.results.round import Round
 from surepath.results.usage import Usage, shorten
 from surepath.system import (
     Actions,
@@ -96,6 +97,18 @@ class Asking(ABC):
         # All are read before any is used: a bad answer is refused and nothing is lost.
         return [self._read(*pair) for pair in zip(self._pending, readings, strict=True)]
 
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        """Take in episodes that nobody asked for, from before or from elsewhere.
+
+        decide: whether to decide anew what to ask for; else that stays as it is.
+        """
+        del decide
+        raise InputError(
+            "only the adaptive schedule takes episodes that it did not ask for",
+            got=f"{sum(each.count for each in readings)} of them",
+            remedy='Leave out data, or use schedule="adaptive".',
+        )
+
     @property
     def fresh(self) -> tuple[int, int] | None:
         """Attempt and block, where what is asked for is to prove a proposal."""
@@ -115,6 +128,11 @@ class Asking(ABC):
             "episodes": f"{self.usage.episodes:.3g}",
             "incumbent": shorten(self.incumbent, 12) or "-",
         }
+
+    def round(self) -> Round:
+        """How far it is, for a callback."""
+        value = math.nan if self.value is None else self.value
+        return Round(self.usage.episodes, self.usage.steps, self.incumbent, value)
 
     @abstractmethod
     def _advance(self, answers: list[Answer] | None) -> None:
@@ -186,6 +204,34 @@ def _rounded_into(rewards: FloatArray, low: float, high: float) -> FloatArray:
     inside = np.where((rewards > high) & (rewards <= high + slack), high, rewards)
     inside = np.where((inside < low) & (inside >= low - slack), low, inside)
     return rewards if (inside == rewards).all() else inside
+
+
+def check_returns(
+    readings: Readings,
+    reward_range: tuple[float, float],
+    return_range: tuple[float, float],
+    horizon: int,
+) -> None:
+    """Refuse episodes that paid what no whole episode was said to, whatever else they would pay."""
+    if not isinstance(readings, Episodes):  # drawn by a problem of our own
+        return
+    left = horizon - len(readings.actions)
+    # What is still to be paid can make up for it.
+    low, high = (
+        end - (left * other if left else 0.0)
+        for end, other in zip(return_range, reversed(reward_range), strict=True)
+    )
+    paid = readings.rewards.sum(axis=1)
+    slack = ULPS * horizon * float(np.spacing(max(map(abs, return_range))))
+    bad = np.flatnonzero(~((paid >= low - slack) & (paid <= high + slack)))
+    if len(bad):
+        ends = tuple(f"{end:g}" for end in return_range)
+        raise InputError(
+            f"the rewards of an episode must add up to a return in [{ends[0]}, {ends[1]}]",
+            got=f"{paid[bad[0]]:g} after {readings.actions}",
+            remedy="Pass return_range=(low, high) with the least and the most that a whole episode "
+            "can pay (--return-range LOW HIGH on the command line), or leave it out.",
+        )
 
 
 def bad_reward(reward_range: tuple[float, float], got: str) -> InputError:

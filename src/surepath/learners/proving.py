@@ -9,6 +9,7 @@ next attempt has the next share of delta.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from surepath.inference.attempt import Attempt
@@ -20,6 +21,7 @@ from surepath.learners.adaptive import Adaptive
 from surepath.learners.allocation import Allocation, likely
 from surepath.learners.base import Answer, Asking
 from surepath.learners.propose import propose
+from surepath.results.round import Round
 from surepath.system import FloatArray, Readings, Request, steps_of
 
 MOST_ATTEMPTS = 8
@@ -76,6 +78,13 @@ class Proving(Asking):
         self.proposer.catch_up(told, decided["proposer"])
         self.attempt, self.given_up = None, list(decided["given_up"])
         self._ask_for(self.proposer.ask())
+
+    def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        """Evidence for what is proposed, and for no attempt: these readings are not fresh."""
+        between = decide and self.attempt is None
+        self.proposer.give(readings, decide=between)
+        if between:
+            self._go_on()
 
     def _advance(self, answers: list[Answer] | None) -> None:
         told = answers or []
@@ -167,11 +176,20 @@ class Proving(Asking):
     def status(self) -> dict[str, str]:
         cells = self.proposer.status()
         if self.attempt is not None:
-            paths, merges = self.attempt.evidence
-            level = self.attempt.proposal.rules.level
-            cells["proof"] = (
-                f"attempt {len(self.given_up) + 1}, block {len(self.attempt.blocks)}: "
-                f"{self.attempt.episodes} of about {self.expected} episodes, "
-                f"evidence {paths:.2g} (plan), {merges:.2g} (merges) of {level:.2g}"
-            )
+            cells["proof"] = self._attempted(self.attempt)
         return cells
+
+    def round(self) -> Round:
+        found = self.proposer.round()
+        return (
+            found if self.attempt is None else replace(found, proof=self._attempted(self.attempt))
+        )
+
+    def _attempted(self, attempt: Attempt) -> str:
+        paths, merges = attempt.evidence
+        return (
+            f"attempt {len(self.given_up) + 1}, block {len(attempt.blocks)}: "
+            f"{attempt.episodes} of about {self.expected} episodes, "
+            f"evidence {paths:.2g} (plan), {merges:.2g} (merges) of "
+            f"{attempt.proposal.rules.level:.2g}"
+        )

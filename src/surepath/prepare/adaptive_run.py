@@ -52,7 +52,7 @@ class AdaptiveRun:
         judged = judge(learner.root, terms, columns=learner.columns)
         doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         doubts += growth.doubts(judged.machine) if growth else ()
-        known = judged.plan.actions if judged.complete else learner.incumbent
+        known = judged.plan.actions if judged.complete else learner.known
         return Result(
             actions=known + (0,) * (terms.shape.horizon - len(known)),
             value=judged.value,

@@ -11,8 +11,10 @@ from surepath.errors import InputError
 from surepath.inference.guarantee_widths import known_guarantee
 from surepath.inference.terms import EXACT, SEPARATION
 from surepath.journal.identity import configuration, declared_by
+from surepath.learners.base import check_returns, sound
+from surepath.prepare.given import Given
 from surepath.prepare.systems import system_of
-from surepath.system import Declared, System
+from surepath.system import Declared, Readings, System
 from surepath.theory.schedule import SCHEDULES, Schedule
 from surepath.validate import between, nearest, whole
 
@@ -38,6 +40,8 @@ class Call:
     predict: bool = True
     norm: float | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
+    return_range: tuple[float, float] | None = None
+    data: Given | None = None
     budget: int | None = None
     seed: int = 0
 
@@ -47,7 +51,9 @@ class Call:
         system = system_of(env, horizon)
         longest = whole("the system's horizon", system.horizon, least=1)
         levels = longest if horizon is None else whole("horizon", horizon, least=1, most=longest)
-        return cls(system=system, horizon=levels, **options)
+        data = options.pop("data", None)
+        given = None if data is None else Given.of(data, system, levels)
+        return cls(system=system, horizon=levels, data=given, **options)
 
     def __post_init__(self) -> None:
         between("delta", self.delta, 0, 1)
@@ -64,6 +70,8 @@ class Call:
         _check_tolerance(self.tolerance, self.gap)
         _check_range(self.reward_range)
         self._check_schedule()
+        self._check_returns()
+        self._check_data()
 
     def _check_schedule(self) -> None:
         if isinstance(self.schedule, str) and self.schedule not in (ADAPTIVE, *SCHEDULES):
@@ -80,6 +88,39 @@ class Call:
                 got=f"schedule={self.schedule!r}, guarantee={self.guarantee!r}",
                 remedy='Leave out guarantee, or use schedule="adaptive".',
             )
+
+    def _check_returns(self) -> None:
+        if self.return_range is None:
+            return
+        if not self.adaptive:
+            raise InputError(
+                "a range of returns is for the adaptive schedule: the others are fixed by the "
+                "range of rewards",
+                got=f"schedule={self.schedule!r}, return_range={self.return_range}",
+                remedy='Leave out return_range, or use schedule="adaptive".',
+            )
+        least, most = (end * self.horizon for end in self.rewards)
+        low, high = self.return_range
+        if not (low < high and low < most and least < high):
+            raise InputError(
+                "return_range must be (low, high) with low < high, of returns that the rewards can "
+                "add up to",
+                got=f"{self.return_range}, where rewards add up to {least:g} .. {most:g}",
+                remedy="Give the least and the most that a whole episode can pay.",
+            )
+
+    def _check_data(self) -> None:
+        if self.data is None:
+            return
+        if not self.adaptive:
+            raise InputError(
+                "episodes from before are for the adaptive schedule: the others say beforehand "
+                "how often to read what",
+                got=f"schedule={self.schedule!r}, data of {self.data.episodes} episodes",
+                remedy='Leave out data, or use schedule="adaptive".',
+            )
+        for each in self.data.readings:
+            self.check_paid(sound(each, self.rewards))
 
     @property
     def adaptive(self) -> bool:
@@ -111,6 +152,11 @@ class Call:
     def rewards(self) -> tuple[float, float]:
         """The range in force: a built-in problem's own, whatever `reward_range` says."""
         return self.problem.reward_range if self.problem else self.reward_range
+
+    def check_paid(self, readings: Readings) -> None:
+        """Refuse episodes that paid more or less than a whole one was said to."""
+        if self.return_range is not None:
+            check_returns(readings, self.rewards, self.return_range, self.horizon)
 
     @property
     def reward_noise(self) -> float:
@@ -157,7 +203,17 @@ class Call:
             reward_range=self.reward_range,
             seed=self.seed,
             declared=self._declared(),
+            **self._said_beside(),
         )
+
+    def _said_beside(self) -> dict[str, Any]:
+        """Arguments that are recorded where they were given: older journals have none of them."""
+        said: dict[str, Any] = {}
+        if self.return_range is not None:
+            said["return_range"] = self.return_range
+        if self.data is not None:
+            said["data"] = self.data.described()
+        return said
 
     def _declared(self) -> dict[str, Any] | None:
         """What the system said of itself; None where it is a problem that can be made anew."""

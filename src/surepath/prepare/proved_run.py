@@ -219,7 +219,7 @@ class ProvedRun:
             + learner.notes(),
             warnings=tuple(warning for test in tests if (warning := test.warning())),
         )
-        known = judged.plan.actions if judged.complete else proposer.incumbent
+        known = judged.plan.actions if judged.complete else proposer.known
         if attempt is not None:
             known = attempt.proposal.plan
         return Result(

@@ -23,6 +23,7 @@ from surepath.journal.identity import ATTRIBUTES, ENGINE, call_of
 from surepath.journal.rows import Origin
 from surepath.learners.base import Asking
 from surepath.prepare.call import Call
+from surepath.prepare.given import Given
 from surepath.prepare.proved_run import ProvedRun
 from surepath.prepare.start import Run, start
 from surepath.prepare.systems import system_again
@@ -57,7 +58,7 @@ def replay(journal: Journal) -> Replay:
         said = str(error) if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
         return Replay((f"the recorded run is not one that its call leads to: {said}",))
     episodes = journal.count()[0]
-    extra = episodes - found.episodes
+    extra = episodes - found.episodes - found.usage.given_episodes
     unasked = (f"{extra} of the {episodes} recorded episodes were not asked for",) if extra else ()
     mine, theirs = ({**each.saved(), "call": None} for each in (recorded, found))
     kept = () if checkpoint is None else data_differences(CHECKPOINT, *checkpoint)
@@ -121,11 +122,12 @@ def _replayed(
         list[Checkpoint | None](),
     )  # batches, and the checkpoint of that one
 
-    def watch(learner: Asking) -> None:
+    def watch(learner: Asking) -> bool:
         nonlocal told
         if kept is not None and told == kept["batch"]:
             made.append(checkpoint_of(learner, told))
         told += 1
+        return False
 
     watch(run.learner)
     drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
@@ -135,6 +137,7 @@ def _replayed(
 def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
     """The run of the call, before its first request, and who answers from the journal."""
     called = call_of(configured)
+    called["data"] = _given(journal, called.get("data"))
     identity, declared = called.pop("system"), configured.get("declared")
     if declared is None:
         system = system_again(identity, called["horizon"])
@@ -150,6 +153,18 @@ def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Ru
         origin=(lambda _: Origin.GIVEN) if told else Origin.of,
     )
     return start(Call.of(system, **called), lambda: runner), runner
+
+
+def _given(journal: Journal, said: object) -> Given | None:
+    """What the run was told before its first request, as its journal has it."""
+    given = Given.recorded_in(journal)
+    if given is not None and given.described() != said:
+        raise JournalError(
+            "the journal lacks episodes that the run was given",
+            got=f"{given.episodes} of them, or others than the call names",
+            remedy="Use the file as it was written.",
+        )
+    return given
 
 
 class _Nobody:

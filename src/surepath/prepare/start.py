@@ -25,6 +25,15 @@ def start(call: Call, runner: Callable[[], Runner] | None = None) -> Run:
         check_told_enough(call)
     who = runner() if runner else None
     if call.guarantee == PROVED:
-        return ProvedRun.of(task_of(call, who))
+        return _given(ProvedRun.of(task_of(call, who)))
     task = plan_task(call, who)
-    return AdaptiveRun.of(task) if call.adaptive else FixedRun.of(task)
+    return _given(AdaptiveRun.of(task)) if call.adaptive else FixedRun.of(task)
+
+
+def _given(run: AdaptiveRun | ProvedRun) -> AdaptiveRun | ProvedRun:
+    """The run that was told what was read before it."""
+    data = run.task.call.data
+    if data is not None:
+        data.record(run.task.runner.journal)
+        run.learner.give(data.readings)
+    return run

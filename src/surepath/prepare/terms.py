@@ -53,6 +53,7 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
         separation=call.declared_separation,
         predict=call.predict,
         reward_noise=noise,
+        returns=call.return_range,
     )
     return _proved(terms, call, psi) if call.guarantee == PROVED else terms
 

@@ -125,6 +125,20 @@ class Node:
                 node.absorb(digests[level + 1])
         return new
 
+    def best_tried(self) -> Actions:
+        """Of the longest sequences that were tried from here, the one that paid most on average."""
+        level: list[tuple[Actions, float, Node]] = [((), 0.0, self)]
+        best: Actions = ()
+        while level:
+            best = max(level, key=lambda each: each[1])[0]
+            level = [
+                ((*actions, action), paid + child.rewards.mean, child)
+                for actions, paid, node in level
+                for action, child in sorted(node.children.items())
+                if child.rewards.count
+            ]
+        return best
+
     @property
     def count(self) -> int:
         """Observations read here."""

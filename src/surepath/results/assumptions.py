@@ -141,7 +141,10 @@ def _told_apart(terms: Terms) -> str:
     seen = _seen(terms.shape.future)
     assert terms.separation is not None  # something was merged by it
     if terms.separation == EXACT:
-        return f"hidden states of a level are one if {seen} are equal: readings have no noise"
+        return (
+            f"hidden states of a level are one if {seen} are equal: readings have no noise, and "
+            "neither has what is paid at a level where it was read often and was the same each time"
+        )
     alike = "hidden states of a level are one (they look, move and pay alike), or "
     if terms.shape.symbols:
         return (

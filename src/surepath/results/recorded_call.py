@@ -45,6 +45,8 @@ def _following(terms: Terms, call: Mapping[str, Any]) -> dict[str, tuple[Any, An
     }
     for name in ("guarantee", "delta", "gap", "separation", "predict"):
         follow[name] = (getattr(terms, name), call[name])
+    returns = call.get("return_range")
+    follow["returns"] = (terms.returns, None if returns is None else _range(returns))
     grows = call["separation"] is not None and call["future"] in (None, "auto")
     if not grows:
         follow["future"] = (terms.shape.future, call["future"] or 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from surepath.inference.independence import Dependence
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.journal.database import Journal
-from surepath.journal.rows import PILOT, Origin, Row, requests_of
+from surepath.journal.rows import GIVEN, PILOT, Origin, Row, as_told, requests_of
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.record import trie_of, walk
 from surepath.readings.trie import Node, Tally
@@ -52,17 +53,19 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
 def _cost(journal: Journal, result: Result) -> tuple[str, ...]:
     """Where the episodes cost something else than is claimed."""
     horizon = len(result.actions)
-    episodes, steps = dict.fromkeys((False, True), 0), dict.fromkeys((False, True), 0)
+    episodes, steps = Counter[str](), Counter[str]()
     for row in journal.rows():
-        pilot = row.origin is Origin.PILOT
-        episodes[pilot] += row.readings.count
-        steps[pilot] += row.readings.count * steps_of(row.readings.actions, horizon)
+        kind = "given" if row.batch >= GIVEN else "pilot" if row.batch >= PILOT else "own"
+        episodes[kind] += row.readings.count
+        steps[kind] += row.readings.count * steps_of(row.readings.actions, horizon)
     usage = result.usage
     shown = (
-        ("episodes", sum(episodes.values()), usage.episodes),
-        ("steps", sum(steps.values()), usage.steps),
-        ("episodes of the pilot", episodes[True], usage.pilot_episodes),
-        ("steps of the pilot", steps[True], usage.pilot_steps),
+        ("episodes", episodes["own"] + episodes["pilot"], usage.episodes),
+        ("steps", steps["own"] + steps["pilot"], usage.steps),
+        ("episodes of the pilot", episodes["pilot"], usage.pilot_episodes),
+        ("steps of the pilot", steps["pilot"], usage.pilot_steps),
+        ("given episodes", episodes["given"], usage.given_episodes),
+        ("given steps", steps["given"], usage.given_steps),
     )
     return tuple(
         f"{recorded} {what} are recorded, {claimed} are claimed"
@@ -76,7 +79,8 @@ def _misplaced(rows: Iterable[Row], *, proved: bool) -> tuple[str, ...]:
     return tuple(
         f"the episodes of batch {row.batch}, request {row.request} say that they are {row.says}"
         for row in rows
-        if (row.batch >= PILOT) != (row.origin is Origin.PILOT)
+        if (PILOT <= row.batch < GIVEN) != (row.origin is Origin.PILOT)
+        or (row.batch >= GIVEN and row.origin is not Origin.GIVEN)
         or (row.origin is Origin.FRESH and not proved)
     )
 
@@ -103,9 +107,7 @@ def said_by_episodes(journal: Journal, terms: Terms) -> Said | None:
     features = OneHot(terms.shape.dimension)
     embedding = CloudEmbedding(features, terms.shape.n_actions, future=1)
     root, dependence, drift = Node(), Dependence(features), Drift(terms.reward_range)
-    for row, readings in requests_of(journal.rows()):
-        if row.origin is Origin.PILOT:
-            continue
+    for _, readings in requests_of(as_told(journal.rows())):
         actions = readings.actions
         steps = range(steps_of(actions, terms.shape.horizon))
         digests = {step: embedding.digest(readings.observation(step)) for step in steps}

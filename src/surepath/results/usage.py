@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from surepath.inference.states import Automaton
+from surepath.validate import SAID_IF_GIVEN
 
 MISHAPS = ("retries", "replaced")
 """What `Usage` counts of failures; it depends on what happened and not on what was read."""
@@ -35,6 +36,9 @@ class Usage:
     pilot_steps: int = 0
     starts: int = 1  # how often the recursion began; all counts but those of what was paid, which
     # are episodes and steps, are of the last time
+    # Told unasked, or from before; not counted above.
+    given_episodes: int = field(default=0, metadata={SAID_IF_GIVEN: True})
+    given_steps: int = field(default=0, metadata={SAID_IF_GIVEN: True})
     # Not compared: runs that found the same are equal, whatever went wrong on the way.
     retries: int = field(default=0, compare=False)  # attempts that failed; not counted above
     replaced: int = field(default=0, compare=False)  # workers that died or hung

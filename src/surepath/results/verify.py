@@ -212,8 +212,11 @@ def _cost(root: Node, judged: Judgement, result: Result) -> tuple[str, ...]:
     """Where the cost is not what the readings show: every episode reads the start."""
     usage, nodes = result.usage, list(walk(root))
     shown: dict[str, tuple[Any, Any]] = {
-        "episodes": (usage.episodes - usage.pilot_episodes, root.count),
-        "steps": (usage.steps - usage.pilot_steps, sum(node.count for node in nodes)),
+        "episodes": (usage.episodes - usage.pilot_episodes + usage.given_episodes, root.count),
+        "steps": (
+            usage.steps - usage.pilot_steps + usage.given_steps,
+            sum(node.count for node in nodes),
+        ),
         "nodes": (usage.nodes, sum(node.rewards.count > 0 for node in nodes)),
         "n_actions": (usage.n_actions, judged.machine.n_actions),
         "feature_batches": (usage.feature_batches, 0),  # of fixed schedules, like the next

@@ -12,8 +12,8 @@ from surepath.run.interrupts import interruptible, uninterrupted
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
 
-Watcher: TypeAlias = Callable[[Asking], None]
-"""Is called with the learner after every batch."""
+Watcher: TypeAlias = Callable[[Asking], bool | None]
+"""Is called with the learner after every batch; the run stops when it returns True."""
 
 RAW_BATCH = 4096
 """Most episodes that one request may ask for where all of their readings are held in memory."""
@@ -31,7 +31,8 @@ def drive(
     """Run the learner on the runner's system until it asks for nothing more.
 
     budget: most episodes to spend. steps: most steps to spend. Returns False when the next batch
-    would cost more than one of them allows; that batch is not run. InterruptedRun on Ctrl-C, when
+    would cost more than one of them allows; that batch is not run. Also when `watch` stops it
+    before the learner is done. InterruptedRun on Ctrl-C, when
     the learner has taken in all that it was told, or a second time. checkpoints: whether to go on
     where the journal's last one was made, without deciding once more what was decided before it,
     and to make others.
@@ -50,11 +51,13 @@ def drive(
         with uninterrupted():
             if checkpoints:
                 keep_checkpoint(learner, runner.journal, batch)
+            if unasked := runner.unasked(batch):
+                learner.give(unasked, decide=False)
             learner.tell(readings)
             learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
             batch += 1
-            if watch is not None:
-                watch(learner)
+            if watch is not None and watch(learner) and not learner.done:
+                return False
     return True
 
 

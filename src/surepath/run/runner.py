@@ -12,7 +12,7 @@ import numpy as np
 
 from surepath.errors import JournalError
 from surepath.journal.database import Journal
-from surepath.journal.rows import Fault, Origin, Row, joined
+from surepath.journal.rows import GIVEN, Fault, Origin, Row, joined, requests_of
 from surepath.learners.base import sound
 from surepath.run.executors import Executor, Serial
 from surepath.run.work import Failure, Unit, unit_of
@@ -44,15 +44,17 @@ class Runner:
         executor: Executor | None = None,
         journal: Journal | None = None,
         reward_range: tuple[float, float] | None = None,
+        check: Callable[[Readings], None] | None = None,
         origin: Callable[[int], Origin] = Origin.of,
     ) -> None:
-        """origin: what the rows of a batch say of themselves."""
+        """check: refuses what else cannot have been read. origin: what the rows of a batch say."""
         self.system = system
         self.seed = seed
         self.retries = 0 if journal is None else journal.faults()  # attempts that failed
         self._executor = executor or Serial()
         self.journal = journal
         self._reward_range = reward_range or (-np.inf, np.inf)
+        self._check = check
         self._origin = origin
 
     @property
@@ -85,14 +87,14 @@ class Runner:
         for row in self.journal.batch(batch) if self.journal else ():
             if (row.origin, row.fresh) != says or not _fits(row, units, found):
                 raise _other_run(row)
-            found[row.request].append((row.first, sound(row.readings, self._reward_range)))
+            found[row.request].append((row.first, self._sound(row.readings)))
         missing = [
             part for unit, known in zip(units, found, strict=True) for part in _missing(unit, known)
         ]
         with _Recorder(self.journal, says) as recorder:
             for report in self._executor.run(self.system, missing) if missing else ():
                 for unit, read in report.done:
-                    readings = sound(read, self._reward_range)
+                    readings = self._sound(read)
                     found[unit.index].append((unit.first, readings))
                     recorder.keep(unit, readings)
                 self.retries += len(report.failed)
@@ -100,6 +102,18 @@ class Runner:
                 report.raise_refusal()
         pairs = zip(requests, found, strict=True)
         return [joined(request.actions, parts) for request, parts in pairs]
+
+    def unasked(self, batch: int) -> list[Readings]:
+        """What a run whose episodes come from outside was told beside this batch."""
+        if self.journal is None or self._origin(batch) is not Origin.GIVEN:
+            return []
+        return [readings for _, readings in requests_of(self.journal.batch(GIVEN + 1 + batch))]
+
+    def _sound(self, readings: Readings) -> Readings:
+        good = sound(readings, self._reward_range)
+        if self._check is not None:
+            self._check(good)
+        return good
 
 
 def _fits(row: Row, units: Sequence[Unit], found: Sequence[Sequence[tuple[int, Readings]]]) -> bool:

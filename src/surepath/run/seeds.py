@@ -11,6 +11,9 @@ when, or beside what.
     (PILOT, requests)            the pilot's action sequences: one place after its last request
     (RANKS + n, request)         the noise of the n-th prefix whose ranks are compared, likewise
     (RANKS, requests)            which prefixes are compared: one place after the last request
+    (GIVEN, request)             the noise of the doctor's pilot
+    (GIVEN, 2**31)               the action sequences of that pilot: it has fewer requests
+    (GIVEN, 2**31 + 1)           where a stand-in of the system goes that the pilot has not been
     (PILOT,)                     the actions that the adaptive learner draws where nobody has been
 
 No address stands twice in this table: the batches of a learner count up from 0 and stay below

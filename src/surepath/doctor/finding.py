@@ -1,0 +1,90 @@
+"""What the doctor found: one row for each thing that was looked at, and all of them together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from surepath.validate import plain, without_infinities
+
+DOUBTFUL, BROKEN = 1e-2, 1e-3
+"""Probabilities, in a system that satisfies an assumption, of the two verdicts against it."""
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    DOUBTFUL = "doubtful"
+    BROKEN = "broken"
+
+    @classmethod
+    def of(cls, chance: float) -> Verdict:
+        """What a p-value says."""
+        if chance < BROKEN:
+            return cls.BROKEN
+        return cls.DOUBTFUL if chance < DOUBTFUL else cls.HOLDS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One assumption, and what the pilot says of it."""
+
+    assumption: str
+    evidence: str
+    verdict: Verdict = Verdict.HOLDS
+    chance: float | None = None  # p-value, where it is a test
+    remedy: str = ""  # names the argument to change
+    data: dict[str, Any] = field(default_factory=dict[str, Any])  # the numbers behind the words
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run is expected to take; episodes of its own, beside the pilot that it is given."""
+
+    guarantee: str
+    episodes: float
+    low: float  # four of five runs should take more than this, and less than the next
+    high: float
+    steps: float
+    seconds: float  # from the measured time of a step, by one process
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What a pilot says of a system: whether the assumptions hold, and what a run will cost."""
+
+    findings: tuple[Finding, ...]
+    forecasts: tuple[Forecast, ...]
+    episodes: int  # of the pilot
+    steps: int
+    step_seconds: float  # measured
+    workers: int = 1  # that the time of a forecast is divided by
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing speaks against any assumption."""
+        return all(finding.verdict is Verdict.HOLDS for finding in self.findings)
+
+    def __getitem__(self, assumption: str) -> Finding:
+        return next(each for each in self.findings if each.assumption == assumption)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"sound": self.sound, **plain(self)}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return json.dumps(without_infinities(self.to_dict()), indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.episodes} pilot episodes: {'sound' if self.sound else 'not sound'}"]
+        for each in self.findings:
+            chance = "" if each.chance is None else f" (p = {each.chance:.2g})"
+            lines.append(f"  {each.assumption}: {each.verdict}{chance}. {each.evidence}")
+            lines += [f"    {each.remedy}"] * bool(each.remedy)
+        for each in self.forecasts:
+            lines.append(
+                f"  {each.guarantee}: about {each.episodes:.2g} episodes ({each.low:.2g} to "
+                f"{each.high:.2g}), {each.steps:.2g} steps, {each.seconds:.2g} s{each.note}"
+            )
+        return "\n".join(lines)

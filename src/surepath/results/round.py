@@ -1,0 +1,33 @@
+"""What a callback is told after every round of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from surepath.system import Actions
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Where a run is: what a person who watches it would want to see."""
+
+    episodes: int  # spent so far, those of a pilot among them
+    steps: int
+    actions: Actions  # the best known so far; shorter than the horizon while there is no whole plan
+    value: float = math.nan  # estimate of what they pay; NaN before there is one
+    bound: float = math.inf  # what no plan is worth more than, as far as it is known by now
+    open_questions: int | None = None  # that have to be settled; None before there is a whole plan
+    weakest: str = ""  # the one that is hardest to settle, in words
+    proof: str = ""  # how far the proof is, where one goes on
+
+    @property
+    def gap(self) -> float:
+        """What the plan may still fall short of the best."""
+        return self.bound - self.value
+
+
+Callback: TypeAlias = Callable[[Round], object]
+"""Is called after every round; the run stops when it returns True."""
