@@ -105,10 +105,10 @@ def _order(entries: Entries, rng: random.Random) -> None:
 
 def _claim(entries: Entries, rng: random.Random) -> None:
     end = entries[-1]
-    stronger = rng.randrange(3)
-    if stronger == 0 or end["claim"] == "within":
-        end["claim"] = "optimal" if end["claim"] == "within" else "within"
-    elif stronger == 1:
+    changed = rng.randrange(3)
+    if changed == 0:
+        end["claim"] = {"within": "optimal", "optimal": "within"}[end["claim"]]
+    elif changed == 1:
         end["value"] += rng.choice([-1, 1]) * rng.uniform(0.001, 0.1)
     else:
         end["tolerance"] = end["tolerance"] / 2 if end["tolerance"] else -0.1
