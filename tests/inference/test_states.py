@@ -16,6 +16,7 @@ from surepath.inference.comparison import Apart
 from surepath.inference.separation import Separation
 from surepath.inference.states import UNKNOWN, Automaton, Shape, derive
 from surepath.inference.symbols import Symbols
+from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 
@@ -243,3 +244,21 @@ def test_predictions_can_be_forbidden() -> None:
     machine = derive(root, shape_of(problem))
     machine.forbid_predictions()
     assert all(layer.points is None for layer in machine.layers)
+
+
+def test_equal_readings_are_one_state_however_often_they_were_read() -> None:
+    """A mean of three tenths is not a tenth to the last digit."""
+
+    def tenths(count: int) -> Cloud:
+        total = np.add.reduce([np.array([0.1, 7.0])] * count)
+        return Cloud(count, total, np.diag(total**2 / count))
+
+    assert tenths(3).value[0] != tenths(1).value[0]
+    entries = {(action,): (tenths(n), coins(n, 0.5)) for action, n in enumerate((3, 1, 7))}
+    other = Cloud(1, np.array([0.1 + 1e-9, 7.0]), np.eye(2))
+    root = written_trie({(): (tenths(11), None), **entries, (3,): (other, coins(1, 0.5))})
+    exact = Separation(math.inf, math.log(20))
+    sorting = derive(root, Shape(2, 4, 2, symbols=False), exact).layers[0].sorting
+    assert sorting is not None
+    assert sorting.labels[:3].tolist() == [sorting.labels[0]] * 3
+    assert sorting.labels[3] != sorting.labels[0]

@@ -27,7 +27,7 @@ import numpy as np
 from surepath.inference.comparison import Comparison
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Separation
-from surepath.inference.states import Automaton, Layer, Shape
+from surepath.inference.states import Automaton, Layer, Shape, equal_readings
 from surepath.inference.tuning import TUNING
 from surepath.readings.columns import Grouped, sums_by
 from surepath.readings.trie import Node
@@ -182,7 +182,7 @@ def _not_the_same(machine: Automaton) -> Alias | None:
                 ends = [node.children[action] for node in nodes if action in node.children]
                 read = [end for end in ends if end.digest is not None]
                 for end in read[1:]:
-                    if not np.array_equal(end.digest.value, read[0].digest.value):
+                    if not equal_readings(end.digest.value, read[0].digest.value):
                         return Alias(
                             end.prefix[:-1], read[0].prefix[:-1], end.level, end.digest.count
                         )

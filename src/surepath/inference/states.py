@@ -44,6 +44,10 @@ LARGEST_COMPARISON = 2**15
 close to the processor (256 KB)."""
 
 
+ADDING = 1e-12
+"""What rounding may change in a mean of readings that are all the same, relative to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sorting:
     """How the ends of the edges into one level were sorted into states."""
@@ -272,11 +276,21 @@ def _windows(
 
 def _equal(ends: Grouped, size: int) -> IntArray:
     """Of readings without noise: ends that read the same are one state, in the order seen."""
-    seen, labels = dict[bytes, int](), np.full(size, UNKNOWN)
+    seen, labels = list[FloatArray](), np.full(size, UNKNOWN)
     for node, end in ends.nodes():
         if labels[end] == UNKNOWN and node.digest is not None:
-            labels[end] = seen.setdefault((node.digest.value + 0.0).tobytes(), len(seen))
+            value: FloatArray = node.digest.value
+            known = np.array(seen).reshape(len(seen), len(value))
+            alike: list[int] = np.flatnonzero(equal_readings(known, value)).tolist()
+            labels[end] = alike[0] if alike else len(seen)
+            seen += [] if alike else [value]
     return labels
+
+
+def equal_readings(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
+    """Whether means of readings without noise are the same, [...]: but for what adding rounds."""
+    within = np.abs(one - other) <= ADDING * np.maximum(np.abs(one), np.abs(other))
+    return np.logical_and.reduce(within, axis=-1)
 
 
 def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:

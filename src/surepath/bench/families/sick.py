@@ -178,7 +178,8 @@ class Passes:
         self.n_actions, self.noise, self.n_observations = n_actions, noise, sum(sizes)
         self.first = np.cumsum([0, *sizes])
         self.moves = [_onto(rng, size, below, n_actions) for size, below in pairwise(sizes)]
-        self.pay = rng.beta(2, 4, size=(sizes[-1], n_actions))
+        # With its noise it stays between 0 and 1.
+        self.pay = noise + (1 - 2 * noise) * rng.beta(2, 4, size=(sizes[-1], n_actions))
 
     def path(self, actions: Actions) -> list[int]:
         states = [0]
@@ -194,7 +195,7 @@ class Passes:
         rewards = np.zeros((n, len(actions)))
         if len(actions) == self.horizon:
             noise = rng.uniform(-self.noise, self.noise, size=n)
-            rewards[:, -1] = np.clip(self.expected_return(actions) + noise, 0.0, 1.0)
+            rewards[:, -1] = self.expected_return(actions) + noise
         return Episodes(actions, np.tile(seen, (n, 1)), rewards)
 
 
