@@ -12,7 +12,7 @@ from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain
 
-SCHEMA = 5
+SCHEMA = 6
 """Of `to_dict`: 4 followed no merges to the end before it certified; 3 had no declared separation
 and did not say what it rests on, 2 had no status, tolerance and warnings, 1 knew fixed schedules
 only."""

@@ -119,7 +119,7 @@ def never_paid(rng: np.random.Generator) -> Case:
 FAMILIES = (
     Family("lotteries", lottery, 50_000),
     Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
-    Family("close calls", close_calls, 400_000, runs=40),
+    Family("close calls", close_calls, 1_000_000, runs=40),
     Family("late payoff", late_payoff, 50_000),
     Family("never paid", never_paid, 50_000),
 )
