@@ -28,6 +28,6 @@ def long_horizon(rng: np.random.Generator) -> Case:
 
 
 FAMILIES = (
-    Family("many states", many_states, 200_000, runs=100),
+    Family("many states", many_states, 200_000),
     Family("long horizons", long_horizon, 200_000, runs=40),
 )
