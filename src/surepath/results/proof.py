@@ -24,8 +24,13 @@ def proof_lines(attempt: Attempt, totals: Totals | None = None) -> list[str]:
     Readings are pooled by request; single episodes stand there where the attempt has kept them, and
     then `totals` is what their observations were looked at by.
     """
+    return sealed(_contents(attempt, totals))
+
+
+def sealed(contents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The lines as texts, each with the hash of all before it."""
     digits, found = "0" * 64, list[str]()
-    for content in _contents(attempt, totals):
+    for content in contents:
         text = json.dumps(content, allow_nan=False, separators=(",", ":"))[:-1]
         digits = hashlib.sha256((digits + text).encode()).hexdigest()
         found.append(f'{text},"chain":"{digits}"}}')

@@ -8,7 +8,6 @@ state, a reading more or less, lines or blocks in another order, a stronger clai
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from surepath.bench.families.judging import Trial, told_to_prove
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import DELTA, Crew
 from surepath.results.check_proof import check
+from surepath.results.proof import sealed
 
 Entries: TypeAlias = list[dict[str, Any]]
 Change: TypeAlias = Callable[[Entries, random.Random], None]
@@ -38,16 +38,6 @@ class Attacked:
     bytes_accepted: int  # of BYTES
     sealed_accepted: tuple[str, ...]  # what was changed in those of SEALED that were
     sealed: int  # that differ from the honest one at all
-
-
-def sealed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lines, each with the hash of all before it."""
-    digits, lines = "0" * 64, list[str]()
-    for entry in entries:
-        text = json.dumps(entry, separators=(",", ":"))[:-1]
-        digits = hashlib.sha256((digits + text).encode()).hexdigest()
-        lines.append(f'{text},"chain":"{digits}"}}')
-    return lines
 
 
 # ---------------------------------------------------------------- what is changed
