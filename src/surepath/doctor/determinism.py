@@ -19,7 +19,8 @@ import numpy as np
 
 from surepath.doctor.finding import DOUBTFUL, Finding, Verdict
 from surepath.doctor.pilot import Pilot
-from surepath.inference.independence import chi_square_tail, paired, standardised
+from surepath.inference.comparison import chi_square_tail
+from surepath.inference.independence import paired, standardised
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 

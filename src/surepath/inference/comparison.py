@@ -20,7 +20,7 @@ from surepath.readings.digests import Cloud
 from surepath.system import FloatArray, IntArray
 
 # The published types of these say nothing.
-chi_square_tail: Callable[[Any, FloatArray], FloatArray] = chdtrc
+chi_square_tail: Callable[..., Any] = chdtrc
 log_gamma: Callable[[FloatArray], FloatArray] = gammaln
 
 WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]

@@ -18,9 +18,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from surepath.features import Features
+from surepath.inference.comparison import chi_square_tail
 from surepath.inference.tuning import TUNING
 from surepath.system import Episodes, FloatArray
 
@@ -28,9 +29,8 @@ ROUNDING = 1e-12
 """Relative error of centring."""
 
 
-# The published types of these two say nothing, so they are stated here. (scipy.stats has both too,
+# Its published type says nothing, so it is stated here. (scipy.stats has it too,
 # and takes half a second to import.)
-chi_square_tail: Callable[..., Any] = chdtrc
 normal_quantile: Callable[..., Any] = ndtri
 
 
