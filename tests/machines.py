@@ -12,6 +12,7 @@ from surepath.builtin_problems.finite import Dynamics
 from surepath.builtin_problems.gaussian import GaussianReadings
 from surepath.features import Linear, OneHot
 from surepath.inference.states import UNKNOWN, Automaton, Edge, Layer, Shape
+from surepath.readings.columns import Grouped, TrieColumns
 from surepath.readings.digests import Cloud
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node, Tally
@@ -174,3 +175,14 @@ def follow(machine: Automaton, actions: Actions) -> list[Edge]:
         edges.append((state, action))
         state = int(machine.layers[level].target[state, action])
     return edges
+
+
+def one_state(tallies: list[RewardMoments]) -> Automaton:
+    """A single state of so many nodes, and what its one action paid at each of them."""
+    root = Node()
+    for action, tally in enumerate(tallies):
+        root.child(action).child(0).rewards.add(tally)
+    columns, zeros = TrieColumns(root), np.zeros((1, 1))
+    one = np.arange(len(tallies)), np.zeros(len(tallies), dtype=int)
+    here, below = (Grouped(columns.level(level), *one) for level in (1, 2))
+    return Automaton([Layer([()], zeros, zeros, zeros, zeros.astype(int), here, below)], 1)

@@ -11,27 +11,15 @@ import pytest
 from scipy import stats
 
 import surepath
-from machines import coins, read_trie, shape_of, symbols, written_trie
+from machines import coins, one_state, read_trie, shape_of, symbols, written_trie
 from surepath.inference.consistency import Conflict, conflict, read_differently
-from surepath.inference.states import Automaton, Layer, Shape, derive
+from surepath.inference.states import Automaton, Shape, derive
 from surepath.inference.tuning import TUNING
-from surepath.readings.columns import Grouped, TrieColumns
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import RewardMoments
 
 SURE = 1e-6  # probability with which a statistical threshold may be missed by a sound law
-
-
-def one_state(tallies: list[RewardMoments]) -> Automaton:
-    """A single state of so many nodes, and what its one action paid at each of them."""
-    root = Node()
-    for action, tally in enumerate(tallies):
-        root.child(action).child(0).rewards.add(tally)
-    columns, zeros = TrieColumns(root), np.zeros((1, 1))
-    one = np.arange(len(tallies)), np.zeros(len(tallies), dtype=int)
-    here, below = (Grouped(columns.level(level), *one) for level in (1, 2))
-    return Automaton([Layer([()], zeros, zeros, zeros, zeros.astype(int), here, below)], 1)
 
 
 def draws(rng: np.random.Generator, n: int, mean: float) -> RewardMoments:

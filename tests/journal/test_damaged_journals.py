@@ -30,8 +30,9 @@ OLD = ASSETS / "journal_schema_1.db"  # from before there was an engine's versio
 ENGINE_2 = ASSETS / "journal_engine_2.db"  # of schema 1
 ENGINE_3 = ASSETS / "journal_engine_3.db"  # of schema 1
 SCHEMA_2 = ASSETS / "journal_schema_2.db"  # of engine 3
-ENGINE_4 = ASSETS / "journal_engine_4.db"  # of schema 2, like the next
-NOW = ASSETS / "journal_engine_5.db"
+ENGINE_4 = ASSETS / "journal_engine_4.db"  # of schema 2, like the next ones
+ENGINE_5 = ASSETS / "journal_engine_5.db"
+NOW = ASSETS / "journal_engine_6.db"
 CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
 
 
@@ -206,7 +207,7 @@ def write_asset(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asset", "engine"),
-    [(OLD, 1), (ENGINE_2, 2), (ENGINE_3, 3), (SCHEMA_2, 3), (ENGINE_4, 4)],
+    [(OLD, 1), (ENGINE_2, 2), (ENGINE_3, 3), (SCHEMA_2, 3), (ENGINE_4, 4), (ENGINE_5, 5)],
     ids=["engine 1", "engine 2", "engine 3", "engine 3 in schema 2", "engine 4"],
 )
 def test_a_journal_of_another_engine_is_read_but_not_continued(
@@ -227,7 +228,7 @@ def test_a_journal_of_another_engine_is_read_but_not_continued(
 
 
 @pytest.mark.parametrize(
-    "asset", [OLD, ENGINE_2, ENGINE_3, SCHEMA_2, ENGINE_4], ids=lambda asset: asset.stem
+    "asset", [OLD, ENGINE_2, ENGINE_3, SCHEMA_2, ENGINE_4, ENGINE_5], ids=lambda asset: asset.stem
 )
 def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path: Path) -> None:
     shutil.copy(asset, tmp_path / "old.db")

@@ -12,11 +12,11 @@ import surepath
 from machines import Raw
 from surepath.errors import InputError
 from surepath.inference.proposal import Route
-from surepath.inference.terms import SEPARATION, Terms
+from surepath.inference.terms import MOST_SEQUENCES, SEPARATION, Terms
 from surepath.inference.tuning import TUNING
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
-from surepath.prepare.proved_run import MOST_SEQUENCES, ProvedRun
+from surepath.prepare.proved_run import ProvedRun
 from surepath.prepare.start import start
 from surepath.readings.embedding import COVARIANCE_LIMIT
 

@@ -214,12 +214,7 @@ def _level(
     above: Layer, layer: Layer, read: Grouped, separation: Separation, shape: Shape
 ) -> _Level:
     """`read` are the nodes of the level above that were read."""
-    assert above.sorting is not None
-    sure = np.full(above.count.size, False)
-    for (state, action), evidence in zip(
-        above.sorting.edges, above.sorting.merges.evidence, strict=True
-    ):
-        sure[state * shape.n_actions + action] = evidence >= separation.evidence
+    sure = above.settled(separation)
     columns = layer.here.columns
     seen = np.flatnonzero(columns.read[layer.here.rows])
     nodes = Grouped(columns, layer.here.rows[seen], layer.here.groups[seen])

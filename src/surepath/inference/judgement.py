@@ -21,6 +21,7 @@ from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.ties import Close
+from surepath.inference.uneven_pay import UnevenPay, uneven_pay
 from surepath.inference.values import Values, estimate, missing
 from surepath.readings.columns import TrieColumns
 from surepath.readings.trie import Node
@@ -55,6 +56,7 @@ class Judgement:
     unsure_ends: list[UnsureEnd]
     conflict: Conflict | None  # a prefix that pays differently from the rest of its state
     ahead: GoingOn  # whether what looks alike goes on alike: looked for when all else is settled
+    uneven: UnevenPay | None  # whether what looks alike pays alike, all together: looked for then
     value: float  # estimate of the plan's value
     width: float  # of that estimate
     tolerance: float  # how much the plan may fall short and still be the answer
@@ -74,6 +76,7 @@ class Judgement:
             unsure_ends=[],
             conflict=None,
             ahead=NOTHING_AHEAD,
+            uneven=None,
             value=math.nan,
             width=math.inf,
             tolerance=math.nan,
@@ -95,7 +98,8 @@ class Judgement:
         """Why what is looked at does not tell the hidden states apart; empty where it may."""
         if self.conflict is not None and self.conflict.final:
             return str(self.conflict)
-        return "" if self.ahead.alias is None else str(self.ahead.alias)
+        found = self.ahead.alias or self.uneven
+        return "" if found is None else str(found)
 
     @property
     def merged(self) -> int:
@@ -138,8 +142,9 @@ def judge(
 ) -> Judgement:
     """What the readings decide.
 
-    Whether prefixes that look alike go on alike is asked when all else is settled, and where
-    `look_on` says so. columns: the trie as arrays, where somebody has them.
+    Whether prefixes that look alike go on alike, and pay alike taken together, is asked when all
+    else is settled, and where `look_on` says so. columns: the trie as arrays, where somebody has
+    them.
     """
     machine = derive(root, terms.shape, terms.merge_test, columns)
     if not (terms.predict and machine.pays):
@@ -150,7 +155,8 @@ def judge(
     found = _judged(machine, values, best_path(machine, values), Calibrated.under(terms), terms)
     test = terms.merge_test
     if test is not None and (look_on or found.settled):
-        return replace(found, ahead=going_on(machine, terms.shape, test))
+        ahead = going_on(machine, terms.shape, test)
+        return replace(found, ahead=ahead, uneven=uneven_pay(machine, test))
     return found
 
 
@@ -193,6 +199,7 @@ def _judged(
         unsure_ends=unsure,
         conflict=conflict(machine, terms.reward_range, terms.shape.future) if whole else None,
         ahead=NOTHING_AHEAD,
+        uneven=None,
         value=value,
         width=width,
         tolerance=tolerance,

@@ -91,6 +91,16 @@ class Layer:
         """States all of whose actions were tried, [S]."""
         return np.all(self.count > 0, axis=1)
 
+    def settled(self, separation: Separation) -> NDArray[np.bool_]:
+        """[S A], edges whose end is known: it founds its state, or its merge is settled."""
+        settled = np.full(self.count.size, False)
+        if self.sorting is not None:
+            for (state, action), evidence in zip(
+                self.sorting.edges, self.sorting.merges.evidence, strict=True
+            ):
+                settled[state * self.count.shape[1] + action] = evidence >= separation.evidence
+        return settled
+
 
 @dataclass(frozen=True, slots=True)
 class Automaton:

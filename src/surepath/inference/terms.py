@@ -25,6 +25,9 @@ SEPARATION = 0.3
 ONE_HOT = 0.5**0.5
 """Half the largest distance between two unit vectors that no kernel makes negative."""
 
+MOST_SEQUENCES = 2**13
+"""Action sequences of a system of which the bare tree is read."""
+
 UNUSED_RADIUS = 1.0
 """Of features whose distances nothing rests on."""
 

@@ -134,6 +134,12 @@ class Tuning:
         "states apart at all. Only then does an odd prefix count against the assumptions; before, "
         "it is read more often.",
     )
+    uneven_most: float = _validity(
+        9.0,
+        "The square that one prefix adds at most where the differences in pay of all prefixes are "
+        "added up, 1 being expected: three standard deviations. Of 4, 9 and 16 the one that shows "
+        "differences as large as the noise of a prefix in the fewest prefixes.",
+    )
     alias_readings: int = _validity(
         64,
         "Readings after which a prefix that goes on differently counts as one. Its noise is then "

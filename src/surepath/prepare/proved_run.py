@@ -15,7 +15,7 @@ from surepath.inference.fresh_block import Totals
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.proposal import Observed, Route, Rules
 from surepath.inference.separation import in_noise_units
-from surepath.inference.terms import EXACT, Terms
+from surepath.inference.terms import EXACT, MOST_SEQUENCES, Terms
 from surepath.learners.adaptive import Adaptive
 from surepath.learners.proving import Proving
 from surepath.prepare.call import Call
@@ -32,9 +32,6 @@ from surepath.run.runner import Runner, summarises
 from surepath.run.seeds import choices
 from surepath.system import FloatArray, Sample
 from surepath.validate import plain
-
-MOST_SEQUENCES = 2**13
-"""Action sequences of a system of which the bare tree is read."""
 
 FARTHEST = 1e6
 """Ranges that rewards may be away from 0: their squares have sixteen digits, and the twelve that

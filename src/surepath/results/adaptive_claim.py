@@ -9,13 +9,17 @@ from surepath.inference.judgement import Judgement
 from surepath.inference.merge_audit import walks
 from surepath.inference.paths import Challenger
 from surepath.inference.separation import as_total_variation
-from surepath.inference.terms import EXACT, Terms
+from surepath.inference.terms import EXACT, MOST_SEQUENCES, Terms
 from surepath.results.assumptions import of_adaptive, sure_of
 from surepath.results.certificate import Audit, Certificate, Level, Source, Status
 
 TOO_SHORT = (
     ": use other features, or a longer future (by default a run looks further ahead by itself, as "
     "long as there are not too many ways to go on)"
+)
+
+NO_SENSOR = (
+    ', or guarantee="proved" without a separation, which tries all {} sequences and needs no sensor'
 )
 
 
@@ -37,7 +41,7 @@ def conclude(
     """
     against = doubts
     if judged.too_short:
-        against += (judged.too_short + TOO_SHORT,)
+        against += (judged.too_short + _remedy(terms),)
     if terms.separation == EXACT and (noisy := read_differently(judged.machine)) is not None:
         against += (
             f"readings were declared exact, but those after {noisy} differ from each other: give a "
@@ -68,6 +72,12 @@ def conclude(
         audit=audit,
         doubts=doubts,
     )
+
+
+def _remedy(terms: Terms) -> str:
+    """What to do where readings do not tell hidden states apart."""
+    sequences = terms.shape.n_actions**terms.shape.horizon
+    return TOO_SHORT + (NO_SENSOR.format(sequences) if sequences <= MOST_SEQUENCES else "")
 
 
 def _unfollowed(episodes: int, sequences: int) -> str:
