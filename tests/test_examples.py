@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib.util
 import random
+import shutil
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -17,8 +19,8 @@ from places import ROOT
 from surepath.checks import check_system
 
 EXAMPLES = ROOT / "examples"
-COVERED = {"asterix", "continuous", "json_lines", "minigrid_key", "mountain_car", "own_system",
-           "pendulum"}  # fmt: skip
+COVERED = {"asterix", "cache_set", "continuous", "json_lines", "minigrid_key", "mountain_car",
+           "own_system", "pendulum"}  # fmt: skip
 
 
 @cache
@@ -174,6 +176,20 @@ def test_asterix_is_a_proper_system() -> None:
 def test_asterix_at_full_size(capsys: pytest.CaptureFixture[str]) -> None:
     loaded("asterix").main()
     assert_the_best(capsys.readouterr().out)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_cache_gets_a_verdict(tmp_path: Path) -> None:
+    """What it is depends on the computer, and on what else it does."""
+    system = loaded("cache_set").CacheSet(tmp_path)
+    taken = system.taken((0, 1, 0, 1), 50)
+    assert taken.shape == (50, 4)
+    assert (taken > 0).all()
+    found = surepath.diagnose(system, episodes=256, forecast=False)
+    assert len(found.findings) >= 8
+    for finding in found.findings:
+        assert finding.evidence
+        assert finding.remedy or finding.verdict is surepath.Verdict.HOLDS
 
 
 def assert_the_best(printed: str) -> None:

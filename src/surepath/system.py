@@ -217,6 +217,11 @@ class Declared:
         return self._said("observation_space")
 
     @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """The shape of the images that observations are, where they come as rows of numbers."""
+        return self._said("image_shape")
+
+    @property
     def dimension(self) -> int | None:
         """Observations are vectors of so many numbers."""
         return self._said("dimension")

@@ -89,12 +89,12 @@ def finite_observations(
     The first `axes` axes number the observations: `place`, called with an observation's numbers on
     these axes, says where it was read. Arrays of anything but floating-point numbers pass.
     """
-    if observations.dtype.kind != "f":
+    if observations.dtype.kind != "f" or not observations.size:
         return
-    bad = ~np.isfinite(observations)
-    if observations.dtype.itemsize >= 8:  # smaller ones cannot hold so large a number
-        bad |= np.abs(observations) > LARGEST
-    if bad.any():
+    # Two numbers say it of all, without a copy of a batch of images; not-a-number is in no range.
+    most = min(LARGEST, float(np.finfo(observations.dtype).max))
+    if not (observations.min() >= -most and observations.max() <= most):
+        bad = ~(np.abs(observations) <= most)
         number = tuple(int(i) for i in np.argwhere(bad)[0, :axes])
         raise InputError(
             f"observations must be finite, and no larger than {LARGEST:g}",

@@ -20,6 +20,7 @@ from surepath.bench.families.sick import (
     machine,
 )
 from surepath.bench.suites.broken import look_alike
+from surepath.bench.suites.doctor import PATIENTS
 from surepath.doctor.change import DRIFT
 from surepath.doctor.determinism import START
 from surepath.doctor.linearity import BLIND, LINEAR
@@ -62,6 +63,13 @@ def test_drift_is_found_and_drawn() -> None:
     assert found.verdict is Verdict.BROKEN
     assert "rewards changed" in found.evidence
     assert "█" in found.evidence
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_readings_that_come_to_be_of_another_law_are_found(seed: int) -> None:
+    """20 % of them at the end of the pilot, whatever the state: each law moves by a few percent."""
+    patient = PATIENTS["20 % of readings age"](np.random.default_rng([seed, 11]))
+    assert looked(patient.system, seed=seed)[DRIFT].verdict is not Verdict.HOLDS
 
 
 def test_aliases_are_found_with_a_future_that_helps() -> None:

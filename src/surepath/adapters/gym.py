@@ -54,6 +54,7 @@ class GymSystem:
         self.n_actions = len(self._moves)
         self.observation_space = self._layout.space
         self.n_observations = self._layout.n_observations
+        self.image_shape = self._layout.image_shape
         self.identity = _identity(built, self._moves)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class Layout:
         self._dtype = space.dtype
         self.space = _with_end(space, self._columns)
         self.n_observations = self._columns[0].size + 1 if self._single else None
+        image = isinstance(space, spaces.Box) and len(space.shape) >= 2
+        self.image_shape = self._shape if image else None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "keep"}

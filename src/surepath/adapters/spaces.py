@@ -78,7 +78,8 @@ def numbers(observations: NDArray[Any], width: int | None = None) -> FloatArray:
             got=f"observations of shape {values.shape[1:]}",
             remedy="Correct the observation space, or the observations that the system returns.",
         )
-    finite_observations(rows, lambda place: f"in row {place[0]} of the batch")
+    if observations.dtype.kind not in "biu":  # whole numbers are finite
+        finite_observations(rows, lambda place: f"in row {place[0]} of the batch")
     return rows
 
 

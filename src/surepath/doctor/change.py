@@ -15,6 +15,9 @@ DRIFT = "no drift"
 FEW = 0.05
 """Directions of the features, as a share of the episodes, whose covariance is known well enough."""
 
+SHARED = 8
+"""Readings of a prefix as heavy as which its law is taken to be that of its step."""
+
 BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -50,7 +53,7 @@ def _together(pilot: Pilot) -> float:
     if pilot.exact:
         return 1.0
     for step, rows in enumerate(pilot.rows):
-        slopes, covers = _slope(rows, time, pilot.groups(step))
+        slopes, covers = _slope(rows, time, pilot.groups(step), pilot.symbols)
         slope = slopes if slope is None else slope + slopes
         cover = covers if cover is None else cover + covers
     if slope is None or cover is None:
@@ -65,18 +68,24 @@ def _together(pilot: Pilot) -> float:
 
 
 def _slope(
-    rows: FloatArray, time: FloatArray, groups: list[IntArray]
+    rows: FloatArray, time: FloatArray, groups: list[IntArray], symbols: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Within every prefix, how readings follow the time: the sum, and its covariance [d, d].
 
     Under every order of the readings of a prefix the sum has a mean of 0 and this covariance.
+    Symbols count by how unlikely they are there: if some readings come to be of another law q,
+    whatever the prefix, that is what they tell of q (the score of the mixture).
     """
-    size = rows.shape[1]
+    size, usual = rows.shape[1], rows.mean(axis=0)
     slope, cover = np.zeros(size), np.zeros((size, size))
     for group in groups:
         if len(group) < 2:
             continue
-        centred, when = rows[group] - rows[group].mean(axis=0), time[group] - time[group].mean()
+        law = rows[group].mean(axis=0)
+        centred, when = rows[group] - law, time[group] - time[group].mean()
+        if symbols:
+            likely = (len(group) * law + SHARED * usual) / (len(group) + SHARED)
+            centred = np.divide(centred, likely, out=np.zeros_like(centred), where=likely > 0)
         slope += when @ centred
         cover += float(when @ when) * (centred.T @ centred) / (len(group) - 1)
     return slope, cover

@@ -10,7 +10,6 @@ import numpy as np
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import ROUNDS, Pilot
-from surepath.features import OneHot
 from surepath.inference.alias import going_on
 from surepath.inference.comparison import Comparison
 from surepath.inference.same_law import samples_of
@@ -262,7 +261,3 @@ def _differ(
         if mine[step] != theirs[step]:
             return step - level + 1
     return 0
-
-
-def symbols(pilot: Pilot) -> bool:
-    return isinstance(pilot.features, OneHot)

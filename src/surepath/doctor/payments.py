@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import betainc
 
 from surepath.doctor.finding import Finding, Verdict
-from surepath.doctor.looks import symbols
 from surepath.doctor.pilot import Pilot
 from surepath.system import FloatArray
 
@@ -82,7 +81,7 @@ def tails(pilot: Pilot) -> Finding | None:
     Gaussian readings (Grubbs, "Sample criteria for testing outlying observations", Annals of
     Mathematical Statistics 21, 1950). The least chance counts, times the number of tests.
     """
-    if symbols(pilot) or pilot.exact:
+    if pilot.symbols or pilot.exact:
         return None
     chances = list[float]()
     seen = [_numbers(pilot.observations[:, step]) for step in range(pilot.call.horizon)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.features import Features
+from surepath.features import Features, OneHot
 from surepath.inference.drift import Drift
 from surepath.journal.rows import GIVEN
 from surepath.prepare.call import Call
@@ -128,6 +128,11 @@ class Pilot:
     def rows(self) -> list[FloatArray]:
         """The features of what was read, by step, [n, d]."""
         return [self.features.rows(self.observations[:, h]) for h in range(self.call.horizon)]
+
+    @property
+    def symbols(self) -> bool:
+        """Whether the features say which symbol it was, and nothing else."""
+        return isinstance(self.features, OneHot)
 
     def groups(self, length: int) -> list[IntArray]:
         """Episodes whose first so many actions are the same, by their numbers."""

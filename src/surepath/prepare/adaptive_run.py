@@ -13,6 +13,7 @@ from surepath.prepare.task import Task
 from surepath.prepare.terms import finite_features, terms_of
 from surepath.readings.record import record_of
 from surepath.results.adaptive_claim import conclude, interval
+from surepath.results.hints import hints
 from surepath.results.result import Result
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
@@ -63,7 +64,10 @@ class AdaptiveRun:
                 episodes=learner.usage.episodes,
                 audit=learner.auditor.passed,
                 doubts=doubts,
-                notes=self.task.notes + learner.grown + (growth.notes() if growth else ()),
+                notes=self.task.notes
+                + learner.grown
+                + (growth.notes() if growth else ())
+                + hints(judged.machine, terms),
                 warnings=tuple(warning for test in tests if (warning := test.warning())),
             ),
             usage=learner.usage,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,6 +48,10 @@ CANDIDATES = 1024
 
 IMAGE_COMPONENTS = 12
 """Principal components that an image is reduced to before a kernel sees it."""
+
+LARGE_IMAGE = 2048
+"""Numbers beyond which an image that comes as a row of them is reduced so; a smaller one, such as a
+grid of cells, is seen as it is."""
 
 IMAGES = 1000
 """Images of the pilot that a projection is fitted on, and that are projected at once."""
@@ -257,14 +262,17 @@ def _view(system: System, pilot: Pilot, *, balanced: bool) -> tuple[Encoder, str
     """Observations as vectors for a kernel: encoded, and images projected first."""
     encoding = encoding_of(system)
     encode = encoding.encode if encoding else flat_rows
+    row = Declared(system).image_shape
+    if row is not None and prod(row) > LARGE_IMAGE:
+        return _projected(encode, pilot, row)
     if pilot.observations.ndim > 2 or (encoding and encoding.image):
-        return _projected(encode, pilot)
+        return _projected(encode, pilot, pilot.observations.shape[1:])
     if balanced and encoding and len(encoding.blocks) > 1:
         return _balanced(encoding, pilot)
     return encode, ""
 
 
-def _projected(encode: Encoder, pilot: Pilot) -> tuple[Encoder, str]:
+def _projected(encode: Encoder, pilot: Pilot, shape: tuple[int, ...]) -> tuple[Encoder, str]:
     from sklearn.decomposition import PCA
 
     values = encode(thin(pilot.observations, IMAGES))
@@ -276,8 +284,8 @@ def _projected(encode: Encoder, pilot: Pilot) -> tuple[Encoder, str]:
         parts = [_components(projection, encode(observations[b : b + IMAGES])) for b in batches]
         return np.concatenate(parts)
 
-    shape = "x".join(map(str, pilot.observations.shape[1:]))
-    note = f" on {size} principal components of the {shape} image, and the length of the rest"
+    named = "x".join(map(str, shape))
+    note = f" on {size} principal components of the {named} image, and the length of the rest"
     return project, note
 
 

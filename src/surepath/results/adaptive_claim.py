@@ -12,6 +12,7 @@ from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import EXACT, MOST_SEQUENCES, Terms
 from surepath.results.assumptions import of_adaptive, sure_of
 from surepath.results.certificate import Audit, Certificate, Level, Source, Status
+from surepath.results.hints import SEE_DOCTOR
 
 TOO_SHORT = (
     ": use other features, or a longer future (by default a run looks further ahead by itself, as "
@@ -56,7 +57,7 @@ def conclude(
         status=status,
         tolerance=tolerance,
         claim=_claim(judged, status, tolerance, terms),
-        reason="; ".join(against)
+        reason=("; ".join(against) + SEE_DOCTOR if against else "")
         or (_unfollowed(episodes, unfollowed) if unfollowed else "")
         or _reason(judged, terms, episodes, audit),
         delta=terms.delta,
