@@ -6,7 +6,6 @@ from statistics import NormalDist
 from typing import Any, cast
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
 
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.builtin_problems.tabular import Tabular
@@ -55,6 +54,8 @@ def separation(machine: FiniteProblem, future: int = 1) -> float:
     levels = different_states(machine)[: machine.horizon - future + 1]
     if not isinstance(machine, Tabular):
         return variation_of(min(_nearest(machine, h, states) for h, states in enumerate(levels)))
+    from scipy.spatial.distance import pdist
+
     least = 1.0
     for h, states in enumerate(levels):
         laws = window_laws(machine, h, states, future)  # [n, continuations, cells]
@@ -77,6 +78,8 @@ def window_laws(machine: Tabular, level: int, states: IntArray, future: int) -> 
 
 def _nearest(machine: FiniteProblem, level: int, states: IntArray) -> float:
     """The least distance between real mean readings, in units of the larger noise of the two."""
+    from scipy.spatial.distance import cdist
+
     laws: list[Any] = [machine.observation_law(level, int(s)) for s in states]
     noises = np.array([[law.noise] for law in laws])
     means = np.array([law.mean for law in laws])

@@ -6,10 +6,10 @@ import numpy as np
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import ROUNDS, Pilot
-from surepath.inference.comparison import chi_square_tail
 from surepath.inference.drift import COURSES, POOLS
 from surepath.inference.independence import normal_tail
 from surepath.system import FloatArray, IntArray
+from surepath.theory.special import chi_square_tail
 
 DRIFT = "no drift"
 FEW = 0.05

@@ -19,10 +19,10 @@ import numpy as np
 
 from surepath.doctor.finding import DOUBTFUL, Finding, Verdict
 from surepath.doctor.pilot import Pilot
-from surepath.inference.comparison import chi_square_tail
 from surepath.inference.independence import paired, standardised
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
+from surepath.theory.special import chi_square_tail
 
 START = "fixed start, deterministic moves, independent noise"
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import Pilot
-from surepath.inference.comparison import chi_square_tail
 from surepath.system import FloatArray
+from surepath.theory.special import chi_square_tail
 
 LINEAR, BLIND = "Q* linear in the features", "features see what is read"
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import Pilot
 from surepath.system import FloatArray
-
-# Its published types say nothing.
-beta_share: Callable[[float, float, FloatArray], FloatArray] = betainc
+from surepath.theory.special import beta_share
 
 RANGE, WHEN, TAILS = "range of rewards", "what is paid, and when", "no heavy tails"
 

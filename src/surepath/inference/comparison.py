@@ -9,19 +9,14 @@ window it was read in, [P, ...]. Rows are independent, so their evidence adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaln
 
 from surepath.readings.digests import Cloud
 from surepath.system import FloatArray, IntArray
-
-# The published types of these say nothing.
-chi_square_tail: Callable[..., Any] = chdtrc
-log_gamma: Callable[[FloatArray], FloatArray] = gammaln
 
 WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 """Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""

@@ -35,11 +35,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surepath.inference.independence import ROUNDING, normal_quantile, normal_score
+from surepath.inference.independence import ROUNDING, normal_score
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, RewardMoments
+from surepath.theory.special import normal_quantile
 
 Course: TypeAlias = Callable[[FloatArray], FloatArray]
 """How far a change has come, by the time in the run, which goes from 0 to 1."""

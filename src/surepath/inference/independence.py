@@ -13,30 +13,22 @@ significance of the RV coefficient", Computational Statistics & Data Analysis 53
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from surepath.features import Features
-from surepath.inference.comparison import chi_square_tail
 from surepath.inference.tuning import TUNING
 from surepath.system import Episodes, FloatArray
+from surepath.theory.special import chi_square_tail, normal_below, normal_quantile
 
 ROUNDING = 1e-12
 """Relative error of centring."""
 
 
-# Its published type says nothing, so it is stated here. (scipy.stats has it too,
-# and takes half a second to import.)
-normal_quantile: Callable[..., Any] = ndtri
-
-
 def normal_tail(score: float) -> float:
     """The probability that a Gaussian number is larger than the score."""
-    return float(ndtr(-score))
+    return float(normal_below(-score))
 
 
 class Dependence:

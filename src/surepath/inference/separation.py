@@ -17,11 +17,11 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from surepath.inference.comparison import Apart, Comparison
 from surepath.inference.tuning import TUNING
 from surepath.system import Actions, FloatArray, IntArray
+from surepath.theory.special import normal_below, normal_quantile
 
 BISECTIONS = 12
 """Halvings of the separation when the smallest excluded one is sought: to a four-thousandth."""
@@ -29,12 +29,12 @@ BISECTIONS = 12
 
 def in_noise_units(separation: float) -> float:
     """The distance between two Gaussians of unit noise whose total variation is the separation."""
-    return 2 * float(ndtri((1 + separation) / 2))
+    return 2 * float(normal_quantile((1 + separation) / 2))
 
 
 def as_total_variation(distance: float) -> float:
     """The total variation of two Gaussians of unit noise at this distance."""
-    return 2 * float(ndtr(distance / 2)) - 1
+    return 2 * float(normal_below(distance / 2)) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart, chi_square_tail, log_gamma
+from surepath.inference.comparison import Apart
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
+from surepath.theory.special import chi_square_tail, log_gamma
 
 CERTAIN = 1e9
 """Log-odds of what cannot be otherwise."""

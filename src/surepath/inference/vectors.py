@@ -13,20 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ive
 
-from surepath.inference.comparison import Apart, chi_square_tail, log_gamma
+from surepath.inference.comparison import Apart
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
+from surepath.theory.special import chi_square_tail, log_gamma, scaled_bessel
 
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
-
-_scaled_bessel: Callable[[Any, FloatArray], FloatArray] = ive  # its published type says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ class Vectors:
 def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
     """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
     root = 2 * np.sqrt(y)
-    scaled = _scaled_bessel(b - 1, root)
+    scaled = scaled_bessel(b - 1, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         bessel = root + np.log(scaled)
         if not scaled.all():

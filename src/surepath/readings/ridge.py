@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from surepath.errors import NumericalError
 from surepath.system import FloatArray
@@ -137,6 +136,8 @@ class DualRidge:
     def _project(self, x: Any) -> tuple[float, FloatArray]:
         """k(x, x) and L^-1 k(x, stored): what everything else needs, computed once a point."""
         if self._last is None or self._last[0] is not x:
+            from scipy.linalg import solve_triangular  # takes a fifth of a second, and few need it
+
             row = self._gram(x, [x, *self._points])
             v = solve_triangular(self._factor, row[1:], lower=True) if self._points else row[1:]
             self._last = x, float(row[0]), v
