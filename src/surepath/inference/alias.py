@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.inference.comparison import Comparison
 from surepath.inference.same_law import samples_of
@@ -133,7 +134,8 @@ class _Compared:
     ahead: int  # steps between the two levels
     odds: FloatArray  # [W], log-odds of one law
     chance: FloatArray  # [W], of so much difference in samples of one law
-    evidence: FloatArray  # [W], against the declared separation
+    sides: tuple[FloatArray, FloatArray]  # [W, ...], what came this way, and what came by others
+    kind: Comparison  # of these
     counts: FloatArray  # [W], readings that came this way
     read: IntArray  # [W], the number of the way
     ways: _Ways
@@ -142,6 +144,16 @@ class _Compared:
     def final_odds(self) -> FloatArray:
         """Of those that were read often enough to believe them."""
         return np.where(self.counts >= TUNING.alias_readings, self.odds, np.inf)
+
+    def unsettled(self, which: NDArray[np.bool_], separation: Separation) -> IntArray:
+        """Of these ways, those along which the separation has not been excluded."""
+        asked = np.flatnonzero(which)
+        if not len(asked):
+            return asked
+        mine, theirs = self.sides
+        apart = self.kind.apart(mine[asked], theirs[asked], ONE_NODE)
+        evidence = separation.log_evidence(self.kind, apart)[:, 0]
+        return asked[evidence < separation.evidence]
 
     def alias(self, i: int) -> Alias:
         node, mine, other = self.ways.example(self.read[i])
@@ -155,7 +167,7 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
     """The clearest case of readings that differ by the way they came, and what looks odd."""
     if separation.exact and (alias := _not_the_same(machine)) is not None:
         return GoingOn(alias, [])
-    compared = list(_compared(_levels(machine, shape, separation), separation))
+    compared = list(_compared(_levels(machine, shape, separation)))
     many = sum(len(each.odds) for each in compared)
     if not many:
         return GoingOn(None, [])
@@ -169,7 +181,7 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
         suspected = each.chance < odd
         if not paid and each.ahead == 1:
             suspected |= True
-        for i in np.flatnonzero(suspected & (each.evidence < separation.evidence)).tolist():
+        for i in each.unsettled(suspected, separation).tolist():
             suspects.append(each.suspect(i))
     return GoingOn(None, suspects)
 
@@ -189,12 +201,12 @@ def _not_the_same(machine: Automaton) -> Alias | None:
     return None
 
 
-def _compared(levels: list[_Level], separation: Separation) -> Iterator[_Compared]:
+def _compared(levels: list[_Level]) -> Iterator[_Compared]:
     for last in range(1, len(levels)):
         at = np.arange(len(levels[last].parents))
         for level in range(last - 1, -1, -1):
             at = levels[level + 1].parents[at]
-            found = _compare(levels[level], levels[last], at, last - level, separation)
+            found = _compare(levels[level], levels[last], at, last - level)
             if found is not None:
                 yield found
 
@@ -227,9 +239,7 @@ def _level(
     return _Level(nodes, place[columns.parent[nodes.rows]], edge, way, shape)
 
 
-def _compare(
-    above: _Level, below: _Level, at: IntArray, ahead: int, separation: Separation
-) -> _Compared | None:
+def _compare(above: _Level, below: _Level, at: IntArray, ahead: int) -> _Compared | None:
     """`at` are the places, in the level above, of the nodes that those below go on from."""
     kept = np.flatnonzero(above.way[at] != APART)
     if not len(kept):
@@ -252,12 +262,12 @@ def _compare(
     if not len(read):
         return None
     mine, theirs = by_way[read], rest[read]
-    apart = kind.apart(mine, theirs, ONE_NODE)
     return _Compared(
         ahead,
         kind.log_odds(mine, theirs),
         kind.chance(mine, theirs),
-        separation.log_evidence(kind, apart)[:, 0],
+        (mine, theirs),
+        kind,
         counts[read],
         read,
         _Ways(above, below, at, kept, way, pool),
