@@ -184,6 +184,41 @@ def test_reading_other_prefixes_later_is_no_drift() -> None:
 # ---------------------------------------------------------------- something changes
 
 
+def read_on_where_much_was_paid(seed: int, fade: float, prefixes: int = 300) -> Drift:
+    """Coins that are all alike, read more often as long as one may be the best of them."""
+    rng, root, drift, played = np.random.default_rng([5, seed]), Node(), Drift((0.0, 1.0)), 0
+
+    def read(action: int, count: int) -> None:
+        nonlocal played
+        chance = 0.4 * (1 - fade * min(1.0, played / (30 * prefixes)))
+        won = float(rng.binomial(count, chance))
+        played += count
+        rewards = RewardMoments(count, won / count, won - won**2 / count)
+        seen = Cloud(count, np.array([float(count)]), np.array([[float(count)]]))
+        root.absorb(seen)
+        root.child(action).rewards.add(rewards)
+        drift.add(root, (action,), {0: seen}, {0: rewards})
+
+    for action in range(prefixes):
+        read(action, 8)
+    for _ in range(20):
+        tallies = [root.child(action).rewards for action in range(prefixes)]
+        best = max(tally.mean for tally in tallies)
+        for action, tally in enumerate(tallies):
+            if tally.mean + tally.count**-0.5 >= best:
+                read(action, max(4, int(0.4 * tally.count)))
+    return drift
+
+
+def test_prefixes_that_were_lucky_at_first_are_no_drift() -> None:
+    """They are read on because of it, and then pay less. What fades besides is still found."""
+    runs = 20
+    alarms = sum(bool(read_on_where_much_was_paid(seed, 0.0).doubt()) for seed in range(runs))
+    assert alarms <= stats.binom.isf(SURE, runs, TUNING.drift_warning)
+    found = sum(bool(read_on_where_much_was_paid(seed, 0.3).doubt()) for seed in range(5))
+    assert found >= 3
+
+
 def ramp(times: FloatArray) -> FloatArray:
     return 0.3 * times
 

@@ -11,9 +11,12 @@ Given which values were read of a prefix, every order of them is equally likely 
 changes. That gives each slope a mean of zero and a known variance, for any law of the readings
 (the permutation test of a correlation: Pitman, "Significance tests which may be applied to samples
 from any populations. II", Journal of the Royal Statistical Society Supplement 4, 1937). Strictly
-this holds for requests that were fixed in advance. The learner asks more where earlier readings
-left something open, which the scores of stationary runs do not show. The slopes are pooled over the
-prefixes in four ways:
+this holds for requests that were fixed in advance. The learner reads on where much was paid. Of
+many prefixes some were paid more than they are worth, by chance, and are paid less later on: that
+looks like rewards that fade. So rewards count as moving only if they also move against what was to
+be expected of a prefix beside all others of its step (Buehlmann's credibility: what few readings
+say is drawn towards the mean of all prefixes). The slopes are pooled over the prefixes in four
+ways:
 
     all rewards move by the same amount      the sum of the slopes
     all rewards move by the same share       their sum, weighted by the mean reward
@@ -29,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -81,6 +84,11 @@ class History:
             self._times = _joined(self._times)
             self._totals = _joined(self._totals)
 
+    @property
+    def first(self) -> tuple[int, float]:
+        """Number and sum of what was read first."""
+        return self._counts[0], float(self._totals[0].sum())
+
     def parts(self, episodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Counts [p], mean times as shares of so many episodes [p], and totals [p, d]."""
         counts = np.array(self._counts, dtype=np.float64)
@@ -102,6 +110,7 @@ class Stream:
     totals: FloatArray  # [p, d]
     variance: FloatArray  # of a reading, [d]; 0 where nothing can be said
     traces: FloatArray  # of the correlations of what varies, and their second and third power
+    prior: tuple[float, float] = (0.0, 0.0)  # what was expected of it: readings it is worth, mean
     reach: float = 0.0  # how far the rarest reading is from the mean, of rewards
 
     @property
@@ -113,6 +122,8 @@ class Stream:
 class Slopes:
     """How the readings of one prefix follow several courses.
 
+    Each part is held against what was expected after those before it, by how much further the
+    change would have come by then; without a prior that adds up to the slope of the regression.
     Under any order of the readings a slope has a mean of 0, and the variance of a reading times its
     weight; one reading contributes its distance from the mean times at most the largest share.
     """
@@ -124,9 +135,19 @@ class Slopes:
 
     @classmethod
     def of(cls, stream: Stream, courses: Sequence[Course]) -> Slopes:
-        ways = np.array([course(stream.times) for course in courses])
-        ways -= (ways @ stream.counts / stream.counts.sum())[:, None]
-        return cls(stream, ways @ stream.totals, ways**2 @ stream.counts, abs(ways).max(axis=1))
+        worth, mean = stream.prior
+        counts = stream.counts[1:]
+        before = np.cumsum(stream.counts)[:-1]
+        known = before + worth
+        expected = (np.cumsum(stream.totals, axis=0)[:-1] + worth * mean) / known[:, None]
+        courses_now = np.array([course(stream.times) for course in courses])
+        earlier = np.cumsum(courses_now * stream.counts, axis=1)[:, :-1] / before
+        further = courses_now[:, 1:] - earlier
+        ways = further * known / (known + counts)
+        slope = ways @ (stream.totals[1:] - counts[:, None] * expected)
+        centre = courses_now @ stream.counts / stream.counts.sum()
+        largest = abs(courses_now - centre[:, None]).max(axis=1)
+        return cls(stream, slope, (further * ways) @ counts, largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +157,14 @@ class Pool:
     what: What
     name: str
     scores: Callable[[Sequence[Slopes]], list[float]]  # in standard deviations
+    sums: Callable[[Sequence[Slopes]], FloatArray] | None = None  # of the slopes, where these count
+
+    def agreed(self, one: Sequence[Slopes], other: Sequence[Slopes]) -> list[float]:
+        """What both say of the same readings: the smaller score, 0 where they contradict."""
+        found = np.minimum(self.scores(one), self.scores(other))
+        if self.sums is not None:
+            found = np.where(self.sums(one) * self.sums(other) > 0, found, 0.0)
+        return [float(score) for score in found]
 
 
 class Drift:
@@ -187,10 +216,31 @@ class Drift:
                 what: [Slopes.of(stream, COURSES) for stream in each]
                 for what, each in streams.items()
             }
+            expected = [Slopes.of(each, COURSES) for each in self._beside(streams["rewards"])]
             self._scores = {
-                pool.name: pool.scores(slopes[pool.what]) for pool in POOLS if slopes[pool.what]
+                pool.name: pool.agreed(slopes[pool.what], expected)
+                if pool.what == "rewards"
+                else pool.scores(slopes[pool.what])
+                for pool in POOLS
+                if slopes[pool.what]
             }
         return self._scores
+
+    def _beside(self, streams: Sequence[Stream]) -> list[Stream]:
+        """Rewards with what was to be expected of each prefix beside all others of its step."""
+        steps = dict[int, list[tuple[float, ...]]]()
+        for node, history in self._rewards.items():
+            if node.rewards.count > 1:
+                tally, noise = node.rewards, node.rewards.scatter / (node.rewards.count - 1)
+                row = (*history.first, tally.count, tally.mean, noise)
+                steps.setdefault(node.level, []).append(row)
+        usual = {level: _usual(np.array(rows)) for level, rows in steps.items()}
+        found = list[Stream]()
+        for each in streams:
+            mean, spread = usual[len(each.prefix)]
+            worth = float(each.variance[0]) / spread if spread > 0 else 0.0
+            found.append(replace(each, prior=(worth, mean)))
+        return found
 
     def _text(self, limit: float) -> str:
         """What moved most, where that has less than this probability when nothing does."""
@@ -242,7 +292,7 @@ class Drift:
         reach = variance / away if away > 0 else math.inf
         if tally.count * variance < TUNING.drift_events * reach * reach:
             return None
-        return Stream(node.prefix, *parts, np.array([variance]), np.ones(3), reach)
+        return Stream(node.prefix, *parts, np.array([variance]), np.ones(3), reach=reach)
 
     def _of_observations(self, node: Node, history: History) -> Stream | None:
         parts, cloud = history.parts(self._episodes), node.digest
@@ -250,6 +300,23 @@ class Drift:
             return None
         variance, traces = _spread(cloud)
         return Stream(node.prefix, *parts, variance, traces) if variance.any() else None
+
+
+def _usual(read: FloatArray) -> tuple[float, float]:
+    """What prefixes of a step pay on average, and how much they differ at least: mean, and variance
+    of means beyond noise and its own error; 0 where nothing can be told.
+
+    read: [n, 5], for each of them number and sum of the rewards that were read first, which nobody
+    had chosen it for yet; then number, mean and variance of all of them.
+    """
+    if len(read) < TUNING.drift_prefixes:
+        return 0.0, 0.0
+    first, total, counts, means, variances = read.T
+    noise = float((variances / first).mean())
+    error = noise * math.sqrt(2 / len(read))
+    beyond = max(float((total / first).var(ddof=1)) - noise - error, error / 10)
+    weights = beyond / (beyond + variances / counts) if beyond > 0 else counts
+    return float(weights @ means / weights.sum()), beyond
 
 
 def _spread(cloud: Cloud) -> tuple[FloatArray, FloatArray]:
@@ -280,12 +347,18 @@ def _spread(cloud: Cloud) -> tuple[FloatArray, FloatArray]:
 # ---------------------------------------------------------------- the four ways to pool
 
 
+def _summed(weigh: Callable[[Stream], float], slopes: Sequence[Slopes]) -> FloatArray:
+    """[c], the weighted sums of all slopes."""
+    shares = np.array([weigh(each.stream) for each in slopes])
+    return shares @ np.array([each.slope[:, 0] for each in slopes])
+
+
 def _together(weigh: Callable[[Stream], float], slopes: Sequence[Slopes]) -> list[float]:
     """The scores of the weighted sums of all slopes."""
     shares = np.array([weigh(each.stream) for each in slopes])
+    found = abs(_summed(weigh, slopes))
     variances = np.array([each.stream.variance[0] for each in slopes])
     reaches = np.array([each.stream.reach for each in slopes])
-    found = abs(shares @ np.array([each.slope[:, 0] for each in slopes]))
     variance = (shares**2 * variances) @ np.array([each.weight for each in slopes])
     largest = np.array([each.largest for each in slopes]) * (abs(shares) * reaches)[:, None]
     # Where few rewards decide, large sums are likelier than of Gaussian ones: Bernstein's bound.
@@ -319,9 +392,14 @@ def _of_squares(found: float, first: float, second: float, third: float) -> floa
     return normal_score(max(alike, 0.0), freedom, 2 * freedom)
 
 
+def _by(weigh: Callable[[Stream], float]) -> tuple[Any, Any]:
+    """Scores and sums of slopes that are weighed so."""
+    return partial(_together, weigh), partial(_summed, weigh)
+
+
 POOLS = (
-    Pool("rewards", "all rewards by an amount", partial(_together, lambda _: 1.0)),
-    Pool("rewards", "all rewards by a share", partial(_together, lambda s: float(s.mean[0]))),
+    Pool("rewards", "all rewards by an amount", *_by(lambda _: 1.0)),
+    Pool("rewards", "all rewards by a share", *_by(lambda stream: float(stream.mean[0]))),
     Pool("rewards", "rewards, each in its own way", _apart),
     Pool("observations", "observations, each in its own way", _apart),
 )

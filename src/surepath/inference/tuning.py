@@ -195,6 +195,11 @@ class Tuning:
         "A symbol or a reward enters the test of drift when it was read, and missed, at least so "
         "often: fewer may all come early or late by chance.",
     )
+    drift_prefixes: int = _validity(
+        8,
+        "Prefixes of a step from which it is told what is to be expected of one of them. Of fewer "
+        "none is chosen by chance for what it paid.",
+    )
     drift_parts: int = _cost(
         32,
         "Parts of a run into which the readings of a prefix are put together. More would show "
