@@ -18,6 +18,7 @@ from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.suites.broken import look_alike
 from surepath.builtin_problems import make
 from surepath.builtin_problems.tabular import Tabular, tabular
+from surepath.builtin_problems.truth import separation
 from surepath.doctor.change import DRIFT
 from surepath.doctor.determinism import START
 from surepath.doctor.diagnose import diagnose
@@ -93,7 +94,12 @@ def autocorrelated(rng: np.random.Generator) -> Patient:
 
 
 def aliased(rng: np.random.Generator) -> Patient:
-    return Patient(look_alike(int(rng.integers(2**31)), 2).system, ALIAS)
+    """Drawn until both of those that look alike can be reached at one level, and are not one."""
+    while True:
+        seed: int = rng.integers(2**31).item()
+        system = look_alike(seed, 2).system
+        if isinstance(system, Tabular) and separation(system) == 0:
+            return Patient(system, ALIAS)
 
 
 def bent(rng: np.random.Generator) -> Patient:
