@@ -95,11 +95,9 @@ def autocorrelated(rng: np.random.Generator) -> Patient:
 
 def aliased(rng: np.random.Generator) -> Patient:
     """Drawn until both of those that look alike can be reached at one level, and are not one."""
-    while True:
-        seed: int = rng.integers(2**31).item()
-        system = look_alike(seed, 2).system
-        if isinstance(system, Tabular) and separation(system) == 0:
-            return Patient(system, ALIAS)
+    system = look_alike(int(rng.integers(2**31)), 2).system
+    sick = isinstance(system, Tabular) and separation(system) == 0
+    return Patient(system, ALIAS) if sick else aliased(rng)
 
 
 def bent(rng: np.random.Generator) -> Patient:
