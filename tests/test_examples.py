@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import random
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from types import ModuleType
 
@@ -13,22 +12,11 @@ import numpy as np
 import pytest
 
 import surepath
-from places import ROOT
+from examples import EXAMPLES, loaded
 from surepath.checks import check_system
 
-EXAMPLES = ROOT / "examples"
-COVERED = {"asterix", "continuous", "json_lines", "minigrid_key", "mountain_car", "own_system",
-           "pendulum"}  # fmt: skip
-
-
-@cache
-def loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+COVERED = {"asterix", "continuous", "json_lines", "llvm_passes", "minigrid_key",
+           "mountain_car", "own_system", "pendulum"}  # fmt: skip
 
 
 def test_no_example_is_left_out() -> None:
