@@ -15,7 +15,7 @@ import surepath
 from examples import EXAMPLES, loaded
 from surepath.checks import check_system
 
-COVERED = {"asterix", "continuous", "json_lines", "llvm_passes", "minigrid_key",
+COVERED = {"asterix", "cache_warming", "continuous", "json_lines", "llvm_passes", "minigrid_key",
            "mountain_car", "own_system", "pendulum"}  # fmt: skip
 
 
@@ -77,6 +77,27 @@ def test_continuous(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"plan {best} episodes" in plan for plan in plans)
     certified = ["certified: True" in reason for reason in reasons]
     assert certified == ["adaptive" in plan for plan in plans]
+
+
+# ---- a cache
+
+
+def test_the_tree_of_a_cache_points_away_from_what_was_used() -> None:
+    """By hand: after 0 the victim is in the other half, and there where its own bit points."""
+    touch = loaded("cache_warming").touch
+    cache, hit = touch(((0, 1, 2, 3), (0, 0, 0)), 0)
+    assert (cache, hit) == (((0, 1, 2, 3), (1, 1, 0)), True)
+    cache, hit = touch(cache, 4)
+    assert (cache, hit) == (((0, 1, 4, 3), (0, 1, 1)), False)
+
+
+def test_cache_warming() -> None:
+    example = loaded("cache_warming")
+    result = example.learn(seed=1)
+    assert result.certified
+    found = example.cycles(example.Warming().caches(result.actions)[-1])
+    assert found == example.fewest() < example.cycles(example.START)
+    assert not check_system(example.Warming()).warnings
 
 
 # ---- Gymnasium
