@@ -5,8 +5,8 @@ chance, and what is read of it is exact, because the text of the program says wh
 the time that the compiled program takes is noisy. It is measured last, by a step that has a single
 action, so that orders which end in the same machine code share their timings.
 
-Run it with `python examples/llvm_passes.py` (two minutes for all kernels at horizon 4; `--help` has
-the rest). Needs the extra `llvm`.
+Run it with `python examples/llvm_passes.py` (half a minute for each kernel at horizon 4; `--help`
+has the rest). Needs the extra `llvm`.
 """
 
 from __future__ import annotations
@@ -324,8 +324,12 @@ def main() -> None:
     parser.add_argument("--count", action="store_true", help="fewest instructions, not least time")
     parser.add_argument("--budget", type=int, default=100_000, help="most episodes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--doctor", action="store_true", help="only ask whether timings drift")
     chosen = parser.parse_args()
     for kernel in chosen.kernels:
+        if chosen.doctor:
+            consult(kernel, chosen.horizon, chosen.seed)
+            continue
         tell(kernel, chosen.horizon, chosen.count, chosen.budget, chosen.seed)
 
 
@@ -348,6 +352,20 @@ def tell(kernel: str, horizon: int, count: bool, budget: int, seed: int) -> None
     print(f"  {result.certificate.claim}")
     for warning in result.certificate.warnings:
         print(f"  {warning}")
+
+
+def consult(kernel: str, horizon: int, seed: int) -> None:
+    """What the doctor says of drift: timings beside the reference, and alone."""
+    system = PassOrder(kernel, horizon)
+    plain = system.compiler.binary(system.start)
+    longest = 2.0 * max(_nanoseconds(plain, 1) for _ in range(WARM))
+    for name, reward in {"beside": system.reward, "alone": timed_alone(longest)}.items():
+        system.reward = reward
+        found = surepath.diagnose(
+            system, separation="exact", features=identity, forecast=False, seed=seed
+        )
+        drift = found["no drift"]
+        print(f"{kernel}, timed {name}: {drift.verdict}, {drift.evidence}")
 
 
 def _heard() -> Callable[[surepath.Round], bool]:
