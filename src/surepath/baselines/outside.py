@@ -73,16 +73,8 @@ class OptunaTpe(OpenLoop):
     Framework" (KDD 2019). The incumbent is its best trial: the mean of one batch.
     """
 
-    def __init__(
-        self,
-        horizon: int,
-        n_actions: int,
-        *,
-        batch: int = 1,
-        seed: int = 0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(horizon, n_actions, batch=batch, seed=seed, reward_range=reward_range)
+    def __init__(self, horizon: int, n_actions: int, **options: Any) -> None:
+        super().__init__(horizon, n_actions, **options)
         try:
             import optuna
         except ImportError as error:
