@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import random
 import shutil
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -15,22 +14,11 @@ import numpy as np
 import pytest
 
 import surepath
-from places import ROOT
+from examples import EXAMPLES, loaded
 from surepath.checks import check_system
 
-EXAMPLES = ROOT / "examples"
-COVERED = {"asterix", "cache_set", "continuous", "json_lines", "minigrid_key", "mountain_car",
-           "own_system", "pendulum"}  # fmt: skip
-
-
-@cache
-def loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+COVERED = {"asterix", "cache_set", "cache_warming", "continuous", "json_lines", "llvm_passes",
+           "minigrid_key", "mountain_car", "own_system", "pendulum"}  # fmt: skip
 
 
 def test_no_example_is_left_out() -> None:
@@ -91,6 +79,27 @@ def test_continuous(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"plan {best} episodes" in plan for plan in plans)
     certified = ["certified: True" in reason for reason in reasons]
     assert certified == ["adaptive" in plan for plan in plans]
+
+
+# ---- a cache
+
+
+def test_the_tree_of_a_cache_points_away_from_what_was_used() -> None:
+    """By hand: after 0 the victim is in the other half, and there where its own bit points."""
+    touch = loaded("cache_warming").touch
+    cache, hit = touch(((0, 1, 2, 3), (0, 0, 0)), 0)
+    assert (cache, hit) == (((0, 1, 2, 3), (1, 1, 0)), True)
+    cache, hit = touch(cache, 4)
+    assert (cache, hit) == (((0, 1, 4, 3), (0, 1, 1)), False)
+
+
+def test_cache_warming() -> None:
+    example = loaded("cache_warming")
+    result = example.learn(seed=1)
+    assert result.certified
+    found = example.cycles(example.Warming().caches(result.actions)[-1])
+    assert found == example.fewest() < example.cycles(example.START)
+    assert not check_system(example.Warming()).warnings
 
 
 # ---- Gymnasium

@@ -212,6 +212,14 @@ class Declared:
         return self._said("n_observations")
 
     @property
+    def last_actions(self) -> int | None:
+        """Actions 0 .. k - 1 are all that differ at the last step: 1 where it only measures.
+
+        What is paid last is then paid for the state that was reached, whatever led there.
+        """
+        return self._said("last_actions")
+
+    @property
     def observation_space(self) -> Any:
         """A gymnasium space that holds every observation."""
         return self._said("observation_space")

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from sklearn.gaussian_process.kernels import RBF
 
-from surepath.bench import SUITES, lower_bounds, peers, real, run_suite, scaling, table1
+from surepath.bench import SUITES, lower_bounds, passes, peers, real, run_suite, scaling, table1
 from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew
 from surepath.bench.harness.statistics import exponent
@@ -36,6 +36,9 @@ SIZES: dict[str, dict[str, Any]] = {
     "proved": {"FULL": 300},  # one run of a family
     "doctor": {"SOUND": 2},
     "real": {"SCALE": real.Scale(repeats=1)},
+    "passes": {
+        "FULL": passes.Scale(kernels=("calls",), middle=1, runs=1, timings=10, patience=2)
+    },
     "lower-bounds": {
         "FULL": lower_bounds.Scale(
             horizons=(2, 3), bits=(1, 2), instances=2, searches=1, cap=400, stakes=(0.25, 0.2),
@@ -84,6 +87,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
         "proved": ["tabular"],
         "doctor": ["level"],
         "real": ["bookkeeping"],
+        "passes": ["statements"],
         "lower-bounds": ["leaking", "search"],
     }
     report = run_suite(name, Crew(), some.get(name, ()))

@@ -14,7 +14,14 @@ from machines import coins, follow, read_trie, shape_of, symbols, written_trie
 from surepath.builtin_problems import Problem
 from surepath.inference.comparison import Apart
 from surepath.inference.separation import Separation
-from surepath.inference.states import UNKNOWN, Automaton, Shape, derive
+from surepath.inference.states import (
+    UNKNOWN,
+    Automaton,
+    Shape,
+    derive,
+    equal_readings,
+    same_readings,
+)
 from surepath.inference.symbols import Symbols
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
@@ -262,3 +269,18 @@ def test_equal_readings_are_one_state_however_often_they_were_read() -> None:
     assert sorting is not None
     assert sorting.labels[:3].tolist() == [sorting.labels[0]] * 3
     assert sorting.labels[3] != sorting.labels[0]
+
+
+def test_rows_that_are_equal_but_for_rounding_are_found() -> None:
+    """As comparing every row with all before it would."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(3, size=(200, 3)) * 0.1
+    rows *= 1 + rng.integers(-2, 3, size=rows.shape) * 1e-16
+    found, seen = same_readings(rows), list[np.ndarray]()
+    for row, group in zip(rows, found, strict=True):
+        alike = [i for i, other in enumerate(seen) if equal_readings(row, other)]
+        assert int(group) == (alike[0] if alike else len(seen))
+        if not alike:
+            seen.append(row)
+    assert len(seen) == 27
+    assert same_readings(np.zeros((0, 2))).tolist() == []

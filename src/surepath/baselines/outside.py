@@ -66,6 +66,37 @@ class CatCma(OpenLoop):
         )
 
 
+class OptunaTpe(OpenLoop):
+    """Optuna's default sampler (TPE), a categorical parameter for every level.
+
+    Akiba, Sano, Yanase, Ohta and Koyama, "Optuna: A Next-generation Hyperparameter Optimization
+    Framework" (KDD 2019). The incumbent is its best trial: the mean of one batch.
+    """
+
+    def __init__(self, horizon: int, n_actions: int, **options: Any) -> None:
+        super().__init__(horizon, n_actions, **options)
+        try:
+            import optuna
+        except ImportError as error:
+            raise MissingExtraError("optuna", "rivals", "OptunaTpe") from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler: Any = optuna.samplers.TPESampler(seed=int(self._rng.integers(2**31)))
+        self._study: Any = optuna.create_study(direction="maximize", sampler=sampler)
+        self._advance(None)
+
+    def _advance(self, answers: list[Answer] | None) -> None:
+        for answer in answers or ():
+            self._study.tell(self._trial, self._return(answer))
+            best: dict[str, int] = self._study.best_params
+            self.incumbent = tuple(best[f"step {level}"] for level in self._levels)
+        self._trial: Any = self._study.ask()
+        choices = range(self.n_actions)
+        actions = tuple(
+            int(self._trial.suggest_categorical(f"step {level}", choices)) for level in self._levels
+        )
+        self._pending = (self._request(actions, self.batch),)
+
+
 class Nevergrad(OpenLoop):
     """An optimiser of nevergrad by name, for unordered choices and noisy losses.
 

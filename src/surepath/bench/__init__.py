@@ -14,6 +14,7 @@ from surepath.bench.suites import (
     calibration,
     doctor,
     lower_bounds,
+    passes,
     peers,
     proved,
     real,
@@ -39,6 +40,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "proved": proved.PARTS,
     "doctor": doctor.PARTS,
     "real": real.PARTS,
+    "passes": passes.PARTS,
     "lower-bounds": lower_bounds.PARTS,
     "table1": table1.PARTS,
     "peers": peers.PARTS,
@@ -47,7 +49,9 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 """The parts of each suite, by name."""
 
 
-QUICK = ("calibration", "proved", "doctor", "lower-bounds", "table1", "peers", "scaling")
+QUICK = (
+    "calibration", "proved", "doctor", "passes", "lower-bounds", "table1", "peers", "scaling",
+)  # fmt: skip
 """Suites that also have a size that takes minutes."""
 
 

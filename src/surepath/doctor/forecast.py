@@ -45,6 +45,7 @@ class StandIn:
 
     def __init__(self, pilot: Pilot, machine: Automaton, rng: np.random.Generator) -> None:
         self.horizon, self.n_actions = pilot.call.horizon, pilot.call.system.n_actions
+        self.last_actions = pilot.call.last_actions
         said = Declared(pilot.call.system)
         self.observation_space = said.observation_space
         for name in ATTRIBUTES - {"latent_dimension", "radius"}:
@@ -64,7 +65,8 @@ class StandIn:
         for level in range(levels):
             seen[:, level] = pilot.observations[rng.choice(self._pool(level, state), size=n), level]
             if level < len(actions):
-                action = actions[level]
+                # At the last step, actions that do not differ are all like the last that does.
+                action = min(actions[level], self._targets[level].shape[1] - 1)
                 rewards[:, level] = pilot.rewards[
                     rng.choice(self._rewards(level, state, action), size=n), level
                 ]

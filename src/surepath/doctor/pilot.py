@@ -45,14 +45,15 @@ def requests_of_pilot(call: Call, episodes: int) -> list[Request]:
     """What the pilot asks for, a function of the call alone, in the order of its rounds."""
     horizon, n_actions = call.horizon, call.system.n_actions
     rng = choices_beside(call.seed, GIVEN, 2**31)
-    main = _distinct(rng.integers(n_actions, size=(MAIN, horizon)))
+    choices = [n_actions] * (horizon - 1) + [call.last_actions or n_actions]
+    main = _distinct(rng.integers(choices, size=(MAIN, horizon)))
     depth = 0
     while depth < horizon and n_actions ** (depth + 1) <= BROAD:
         depth += 1
-    tails = [tuple(int(a) for a in row) for row in rng.integers(n_actions, size=(TAILS, horizon))]
-    starts = list(product(range(n_actions), repeat=depth))
+    tails = [tuple(int(a) for a in row) for row in rng.integers(choices, size=(TAILS, horizon))]
+    starts = list(product(*map(range, choices[:depth])))
     if depth < horizon:  # and some that begin at random, for levels further down
-        starts += _distinct(rng.integers(n_actions, size=(BROAD - len(starts), horizon)))
+        starts += _distinct(rng.integers(choices, size=(BROAD - len(starts), horizon)))
     several = [
         list(dict.fromkeys(start + tail[len(start) :] for start in starts)) for tail in tails
     ]

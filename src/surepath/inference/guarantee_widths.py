@@ -42,9 +42,8 @@ class Calibrated:
 
     @classmethod
     def under(cls, terms: Terms) -> Calibrated:
-        ways = terms.shape.horizon * (terms.shape.n_actions - 1)
         exact = terms.separation == EXACT
-        return cls(terms.delta, terms.reward_range, terms.reward_noise, ways, exact)
+        return cls(terms.delta, terms.reward_range, terms.reward_noise, terms.shape.ways, exact)
 
     @property
     def evidence(self) -> float:

@@ -117,7 +117,7 @@ def challengers(
         state, chosen = plan.edges[level]
         value += float(machine.layers[level].mean[state, chosen])
         spread += float(own[level][state, chosen])
-        for action in range(machine.n_actions):
+        for action in range(machine.layers[level].n_actions):
             if action != chosen:
                 mean, more, _ = _step(machine, fronts, signed, level, (state, action))
                 margins, total = value - mean, np.maximum(spread + more, 0.0)
@@ -148,14 +148,15 @@ def _fronts(
 ) -> list[list[_Front]]:
     fronts: list[list[_Front]] = [[] for _ in machine.layers]
     for level in range(machine.horizon - 1, -1, -1):
-        best, expanded = values.best(level), machine.layers[level].expanded
+        layer = machine.layers[level]
+        best, expanded = values.best(level), layer.expanded
         for state in range(len(best)):
             if not expanded[state]:
                 fronts[level].append(_guess(float(best[state]), float(guesses[level][state])))
                 continue
             steps = [
                 _step(machine, fronts, signed, level, (state, action))
-                for action in range(machine.n_actions)
+                for action in range(layer.n_actions)
             ]
             fronts[level].append(_front(steps))
     return fronts

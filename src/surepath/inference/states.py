@@ -12,7 +12,7 @@ gives the same machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from surepath.inference.separation import (
 from surepath.readings.columns import NO_NODES, Columns, Grouped, TrieColumns
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
+from surepath.validate import SAID_IF_GIVEN
 
 Edge: TypeAlias = tuple[int, int]
 """A state of a level and an action."""
@@ -80,6 +81,10 @@ class Layer:
         for node, state in self.here.nodes():
             members[state].append(node)
         return members
+
+    @property
+    def n_actions(self) -> int:
+        return self.count.shape[1]
 
     @property
     def edges(self) -> list[Edge]:
@@ -135,6 +140,19 @@ class Shape:
     dimension: Annotated[int, Between(1, limits.DIMENSION)]  # of the features
     symbols: bool  # whether these are one-hot: sums are then counts
     future: Annotated[int, Between(1, limits.HORIZON)] = 1  # observations that tell states apart
+    last_actions: Annotated[int, Between(1, limits.ACTIONS)] | None = field(
+        default=None, metadata={SAID_IF_GIVEN: True}
+    )  # that differ at the last step, where these are fewer
+
+    def actions_at(self, level: int) -> int:
+        """How many actions there are to choose from."""
+        last = self.last_actions if level == self.horizon - 1 else None
+        return self.n_actions if last is None else last
+
+    @property
+    def ways(self) -> int:
+        """To leave a plan by one action."""
+        return sum(self.actions_at(level) - 1 for level in range(self.horizon))
 
     @property
     def continuations(self) -> int:
@@ -157,7 +175,7 @@ def derive(
     here = Grouped(trie.level(0), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     prefixes: list[Actions] = [()]
     for level in range(shape.horizon):
-        layer = _layer(here, trie.level(level + 1), prefixes, shape.n_actions)
+        layer = _layer(here, trie.level(level + 1), prefixes, shape.actions_at(level))
         if level and shape.future == 1:
             layer.points = _points(here, len(prefixes), shape)
         layers.append(layer)
@@ -173,7 +191,9 @@ def columns_of(root: Node, shape: Shape) -> TrieColumns:
 
 def _layer(here: Grouped, columns: Columns, prefixes: list[Actions], n_actions: int) -> Layer:
     ends = here.below(columns)
-    below = Grouped(columns, ends.rows, ends.groups * n_actions + ends.actions)
+    kept = ends.actions < n_actions  # others are not told apart from these, and say nothing
+    groups = ends.groups[kept] * n_actions + ends.actions[kept]
+    below = Grouped(columns, ends.rows[kept], groups)
     shape = (len(prefixes), n_actions)
     count, mean, scatter = (each.reshape(shape) for each in pooled_rewards(below, shape))
     return Layer(prefixes, count, mean, scatter, np.full(shape, UNKNOWN), here, below)
@@ -286,15 +306,28 @@ def _windows(
 
 def _equal(ends: Grouped, size: int) -> IntArray:
     """Of readings without noise: ends that read the same are one state, in the order seen."""
-    seen, labels = list[FloatArray](), np.full(size, UNKNOWN)
+    first = dict[int, FloatArray]()
     for node, end in ends.nodes():
-        if labels[end] == UNKNOWN and node.digest is not None:
-            value: FloatArray = node.digest.value
-            known = np.array(seen).reshape(len(seen), len(value))
-            alike: list[int] = np.flatnonzero(equal_readings(known, value)).tolist()
-            labels[end] = alike[0] if alike else len(seen)
-            seen += [] if alike else [value]
+        if end not in first and node.digest is not None:
+            first[end] = node.digest.value
+    labels = np.full(size, UNKNOWN)
+    labels[list(first)] = same_readings(np.array(list(first.values())))
     return labels
+
+
+def same_readings(values: FloatArray) -> IntArray:
+    """Numbers of groups of equal rows, [n], in the order seen; all but what adding rounds counts.
+
+    Number by number, so that the cost grows with the rows and not with their pairs.
+    """
+    groups = np.zeros(len(values), dtype=np.int64)
+    for column in values.T:
+        order = np.lexsort((column, groups))
+        ranked, group = column[order], groups[order]
+        near = np.abs(np.diff(ranked)) <= ADDING * np.maximum(abs(ranked[1:]), abs(ranked[:-1]))
+        groups[order] = np.cumsum(np.append(True, ~(near & (group[1:] == group[:-1])))) - 1
+    _, seen, groups = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(seen))[groups]
 
 
 def equal_readings(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:

@@ -55,7 +55,7 @@ class Close:
         """Noise of the ways to leave the plan here that may pay, and where they are back on it."""
         state, chosen = plan.edges[level]
         q = self.values.q[level][state]
-        for action in range(self.machine.n_actions):
+        for action in range(len(q)):
             if action != chosen:
                 spread, noise, back = self._excursion(plan, level, action)
                 lead = float(q[chosen] - q[action])

@@ -284,9 +284,8 @@ class Adaptive(Asking):
         ]
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
-        prefix = machine.layers[level].prefixes[state]
-        first = self.terms.first_readings
-        return [((*prefix, action), first) for action in range(self.n_actions)]
+        layer, first = machine.layers[level], self.terms.first_readings
+        return [((*layer.prefixes[state], action), first) for action in range(layer.n_actions)]
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[tuple[Actions, int]]:
         if challenger.guessed >= TUNING.mostly_guessed:

@@ -49,7 +49,7 @@ def _onwards(
             # of them at random, and go on as would be best from there.
             state = int(rng.integers(known))
         if state == UNKNOWN:
-            actions.append(int(rng.integers(machine.n_actions)))
+            actions.append(int(rng.integers(machine.layers[below].n_actions)))
             useful = len(actions)
             continue
         gain = gains[below][state]
@@ -97,7 +97,7 @@ def onwards(
     state, taken = 0, list(actions)
     for level, layer in enumerate(machine.layers):
         if level == len(actions):
-            below = [root.walked((*actions, action)) for action in range(machine.n_actions)]
+            below = [root.walked((*actions, action)) for action in range(layer.n_actions)]
             taken.append(int(np.argmin(below)))
         elif level == len(taken):
             taken.append(int(counts[level][state].argmin()))

@@ -173,6 +173,15 @@ class Call:
         return float(noise)
 
     @property
+    def last_actions(self) -> int | None:
+        """Actions that differ at the last step, where the system says that these are fewer."""
+        said = Declared(self.system).last_actions
+        if said is None or self.horizon < self.system.horizon:  # another step is the last one then
+            return None
+        fewer = whole("last_actions", said, least=1)
+        return fewer if fewer < self.system.n_actions else None
+
+    @property
     def problem(self) -> Problem | None:
         """The system, where it knows its own answer."""
         return self.system if isinstance(self.system, Problem) else None
@@ -220,11 +229,10 @@ class Call:
         if self.problem is not None and self.problem.identity:
             return None
         proof = not self.adaptive or self.guarantee != Call.guarantee
-        return {
-            **declared_by(self.system, proof=proof),
-            "rewards": self.rewards,
-            "problem": self.problem is not None,
-        }
+        said = declared_by(self.system, proof=proof)
+        if self.last_actions is not None:  # which older journals do not say
+            said["last_actions"] = self.last_actions
+        return {**said, "rewards": self.rewards, "problem": self.problem is not None}
 
 
 def _check_range(reward_range: tuple[float, float]) -> None:

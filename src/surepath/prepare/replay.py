@@ -200,6 +200,7 @@ class _StandIn:
     def __init__(self, horizon: int, declared: Mapping[str, Any]) -> None:
         self.horizon: int = horizon
         self.n_actions: int = declared["n_actions"]
+        self.last_actions: int | None = declared.get("last_actions")
         space = declared["observation_space"]
         self.observation_space = None if space is None else space_from_data(space)
         for name in ATTRIBUTES & declared.keys():

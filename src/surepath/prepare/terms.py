@@ -40,7 +40,15 @@ def terms_of(call: Call, psi: Resolved, features: Features, future: int) -> Term
     """The terms of the run; an error where rewards or the guarantee lack what they need."""
     noise = call.reward_noise
     symbols = isinstance(features, OneHot)
-    shape = Shape(call.horizon, call.system.n_actions, features.dimension, symbols, future)
+    shape = Shape(
+        call.horizon,
+        call.system.n_actions,
+        features.dimension,
+        symbols,
+        future,
+        # A proof takes all actions for different.
+        call.last_actions if call.guarantee != PROVED else None,
+    )
     _check_future(shape)
     terms = Terms(
         shape=shape,

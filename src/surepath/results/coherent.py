@@ -45,7 +45,7 @@ def check_coherent(
 def _levels(
     actions: Actions, certificate: Certificate, usage: Usage
 ) -> Iterator[tuple[str, bool, object]]:
-    levels = len(actions)
+    levels, terms = len(actions), certificate.terms
     yield "a plan has an action for each level", 1 <= levels <= limits.HORIZON, levels
     yield "actions are those of the system", max(actions) < usage.n_actions, max(actions)
     for name, counts in (("expansions", usage.expansions), ("covered", usage.covered)):
@@ -54,7 +54,8 @@ def _levels(
         where = f"certificate.levels[{place}]"
         yield f"{where} is one of the plan", level.level == place < levels, level.level
         estimates = len(level.estimates)
-        yield f"{where} has an estimate for each action", estimates == usage.n_actions, estimates
+        wanted = usage.n_actions if terms is None else terms.shape.actions_at(place)
+        yield f"{where} has an estimate for each action", estimates == wanted, estimates
         yield f"{where} has an action of the system", level.action < estimates, level.action
 
 

@@ -66,6 +66,8 @@ def _of_the_system(terms: Terms, call: Mapping[str, Any]) -> dict[str, tuple[Any
         "n_actions": (terms.shape.n_actions, declared["n_actions"]),
         "rewards": (terms.reward_range, rewards),
     }
+    if call["guarantee"] != "proved":
+        follow["last_actions"] = (terms.shape.last_actions, declared.get("last_actions"))
     if not declared["problem"]:  # which has a range of its own
         follow["reward_range"] = (terms.reward_range, _range(call["reward_range"]))
     if not math.isfinite(rewards[1] - rewards[0]):

@@ -27,7 +27,7 @@ class Case:
     name: str = ""  # of the environment, where the example has several
 
     def build(self) -> World:
-        module = _example(self.example)
+        module = example(self.example)
         if self.example == "minigrid_key":
             shortest, best = module.shortest(self.name)
             return World(
@@ -55,7 +55,8 @@ class World:
     options: Mapping[str, Any]  # for learn
 
 
-def _example(name: str) -> ModuleType:
+def example(name: str, extra: str = "minigrid") -> ModuleType:
+    """An example as a module; `extra` installs what it needs."""
     path = EXAMPLES / f"{name}.py"
     if not path.is_file():
         raise InputError(
@@ -71,5 +72,5 @@ def _example(name: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
-        raise MissingExtraError(str(error.name), "minigrid", "this benchmark") from error
+        raise MissingExtraError(str(error.name), extra, "this benchmark") from error
     return module

@@ -1,0 +1,94 @@
+"""Orders of passes with recorded timings: who is told what, and that all are counted alike."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from surepath.bench import passes
+from surepath.bench.harness.recorded_timings import Binaries, Orders, Read, Recorded, recorded
+from surepath.bench.harness.runs import Crew
+
+
+@pytest.fixture(scope="module")
+def timed() -> Recorded:
+    """Three passes, three programs a level, three binaries."""
+    rng = np.random.default_rng(1)
+    moves = [rng.integers(3, size=(size, 3)) for size in (1, 3, 3)]
+    paid = np.array([0.3, 0.5, 0.4])[:, None] + rng.normal(0, 0.02, size=(3, 50))
+    return Recorded("made up", moves, np.array([1, 2, 0]), paid, {"-O2": 0.35, "-O3": 0.45})
+
+
+def test_all_are_paid_the_same_for_the_same(timed: Recorded) -> None:
+    for order in product(range(3), repeat=3):
+        binary = timed.path(order)[-1]
+        rng = np.random.default_rng
+        last = [
+            Read(timed).rollout((*order, 0), 5, rng(0)).rewards[:, -1].tolist(),
+            Orders(timed).rollout(order, 5, rng(0)).rewards[:, -1].tolist(),
+            Binaries(timed).rollout((binary,), 5, rng(0)).rewards[:, -1].tolist(),
+        ]
+        assert last[0] == last[1] == last[2]
+        assert set(last[0]) <= set(timed.paid[binary].tolist())
+        assert Orders(timed).loss(order) == Binaries(timed).loss((binary,))
+
+
+def test_a_timing_counts_as_one_and_reading_is_free(timed: Recorded) -> None:
+    system = Read(timed)
+    system.rollout((0, 1, 2), 7, np.random.default_rng(0))
+    assert system.timings == 0
+    system.rollout((0, 1, 2, 0), 7, np.random.default_rng(0))
+    assert system.timings == 7
+
+
+def test_statements_are_right_and_being_told_helps(timed: Recorded) -> None:
+    for seed in range(3):
+        own, result = passes.ours(timed, seed)
+        terms = result.certificate.terms
+        assert terms is not None
+        told, untold = (passes.lucb(timed, terms, seed, 10**6, told=told) for told in (True, False))
+        for answer in (own, told, untold):
+            assert answer.stated
+            assert answer.loss <= passes.SHARE
+        assert told.timings < untold.timings
+        assert own.timings < untold.timings
+
+
+def test_finders_keep_to_their_timings(timed: Recorded) -> None:
+    found = passes.finders(timed, 0, 600)
+    assert len(found) == 6
+    for name in ("sequential halving, told", "random search", "Optuna"):
+        assert 0 < found[name].timings <= 600
+        assert found[name].loss <= passes.SHARE
+    assert found["-O3"].loss == pytest.approx(1 - 0.45 / timed.values.max())
+    few = passes.finders(timed, 0, 60)["sequential halving, not told"]
+    assert math.isnan(few.loss)
+    assert passes._answered([few]) == ("needs more timings", "-")
+
+
+def test_what_was_stopped_is_said_to_take_longer() -> None:
+    mine = [passes.Answer(0.0, 100, stated=True)]
+    assert passes._stated(mine, mine)[2:] == ("100", "1.00")
+    assert passes._stated([passes.Answer(0.0, 400, stated=False)], mine)[2:] == ("> 400", "> 4.00")
+
+
+def test_a_kernel_is_recorded() -> None:
+    timed = recorded("calls", 2, 3, passes=4)
+    assert [moves.shape[1] for moves in timed.moves] == [4, 4]
+    assert timed.paid.shape == (len(set(timed.binary.tolist())), 3)
+    assert ((timed.paid > 0) & (timed.paid <= 1)).all()
+    assert set(timed.pipelines) == {"-O2", "-O3"}
+
+
+def test_runs_are_confirmed_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they are certified depends on what else the machine does; the table does not."""
+    small = passes.Scale(kernels=("matmul",), short=(1,), confirmations=2, timings=4)
+    monkeypatch.setattr(passes, "FULL", small)
+    [section] = passes.confirmed(Crew())
+    [row] = section.rows
+    assert row[:3] == (1, "matmul", row[2])
+    assert int(row[2]) >= 4
+    assert len(row) == len(section.columns)

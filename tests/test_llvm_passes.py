@@ -1,0 +1,90 @@
+"""Orders of a compiler's passes, paid without noise: the answer is what trying all of them says."""
+
+from __future__ import annotations
+
+from itertools import product
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surepath
+from examples import loaded
+from surepath.checks import check_system
+
+PASSES = ("sroa", "simplify", "gvn", "unroll", "combine")
+
+
+def fewest(kernel: str) -> tuple[ModuleType, Any]:
+    example = loaded("llvm_passes")
+    return example, example.PassOrder(kernel, 3, PASSES, count=True)
+
+
+def share_gone(system: Any, order: tuple[int, ...]) -> float:
+    """Of the instructions that the kernel has before any pass."""
+    left = system.made_by(order).instructions
+    return 1 - left / system.compiler.binary(system.start).instructions
+
+
+@pytest.mark.parametrize("kernel", ["crc", "calls"])
+def test_the_best_order_is_that_of_brute_force(kernel: str) -> None:
+    example, system = fewest(kernel)
+    paid = {order: share_gone(system, order) for order in product(range(5), repeat=3)}
+    assert len(set(paid.values())) > 5  # there is something to find
+    result = example.learn(system)
+    assert result.certified
+    found = paid[result.actions[:-1]]
+    assert max(paid.values()) - found <= (result.certificate.tolerance or 0.0)
+    assert found >= 0.98 * max(paid.values())
+    assert result.value == pytest.approx(found)
+    binaries = {system.made_by(order).digest for order in paid}
+    assert {binary.digest for _, binary in system.orders()} == binaries
+
+
+def test_passes_keep_what_a_kernel_computes() -> None:
+    example = loaded("llvm_passes")
+    for kernel in example.KERNELS:
+        system = example.PassOrder(kernel, 2)
+        plain = system.compiler.binary(system.start)
+        wanted = [plain.call(seed) for seed in range(5)]
+        assert len(set(wanted)) > 1
+        binaries = [binary for _, binary in system.orders()]
+        assert len(binaries) > 5
+        for binary in (*binaries, system.pipeline("-O2"), system.pipeline("-O3")):
+            assert [binary.call(seed) for seed in range(5)] == wanted
+
+
+def test_timings_are_rewards() -> None:
+    """Between none and the most there is; a kernel beside itself is about as fast as itself."""
+    example = loaded("llvm_passes")
+    system = example.PassOrder("calls", 4)
+    usual = tuple(map(system.passes.index, example.REFERENCE))
+    read = system.rollout((*usual, 0), 20, np.random.default_rng(0))
+    assert system.timings == 20
+    assert (read.rewards[:, :-1] == 0).all()
+    assert (read.rewards[:, -1] > 0).all()
+    assert (read.rewards <= 1).all()
+    alone = example.timed_alone(1e9)(system.made_by(usual), np.random.default_rng(0))
+    assert 0 <= alone < 1
+
+
+def test_it_is_a_proper_system() -> None:
+    system = loaded("llvm_passes").PassOrder("crc", 2)
+    assert not check_system(system, reproducible=False).warnings
+
+
+def test_it_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    example = loaded("llvm_passes")
+    example.tell("machine", 2, count=True, budget=2000, seed=0)
+    told = capsys.readouterr().out
+    assert "64 orders of 2 out of 8 passes" in told
+    assert "-O3" in told
+    assert "these 3 actions are" in told
+
+
+def test_predictions_look_at_what_programs_are_made_of() -> None:
+    example, system = fewest("crc")
+    result = example.learn(system, predict=True)
+    assert isinstance(result, surepath.Result)
+    assert share_gone(system, result.actions[:-1]) > 0
