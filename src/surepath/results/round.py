@@ -21,6 +21,7 @@ class Round:
     bound: float = math.inf  # what no plan is worth more than, as far as it is known by now
     open_questions: int | None = None  # that have to be settled; None before there is a whole plan
     weakest: str = ""  # the one that is hardest to settle, in words
+    states: int | None = None  # that were told apart; None where none are looked for
     proof: str = ""  # how far the proof is, where one goes on
 
     @property
