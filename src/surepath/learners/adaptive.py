@@ -41,7 +41,7 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.results.round import Round
+from surepath.results.round import Round, log_cells
 from surepath.results.usage import states_of, tried_by_level
 from surepath.system import (
     Actions,
@@ -351,23 +351,7 @@ class Adaptive(Asking):
         return [(judged.plan.actions, short)] if short > 0 else []
 
     def status(self) -> dict[str, str]:
-        judged = self.judgement
-        cells = {
-            "episodes": f"{self.usage.episodes:.3g}",
-            "nodes": str(self.usage.nodes),
-            "expanded": str(sum(self.usage.expansions)),
-            "incumbent": "-",
-            "bound": "-",
-            "gap": "-",
-            "weakest": "-",
-        }
-        if judged is not None and judged.challengers:
-            loss = max(judged.loss, 0.0)
-            cells["incumbent"] = f"{judged.value:.4f}"
-            cells["bound"] = f"{judged.value + loss:.4f}"
-            cells["gap"] = f"{loss:.4f}"
-            cells["weakest"] = _weakest(judged)
-        return cells
+        return log_cells(self.round())
 
     def round(self) -> Round:
         found, judged = super().round(), self.judgement

@@ -53,7 +53,7 @@ def replay(journal: Journal) -> Replay:
     """Replay the run of a journal that has ended, and compare."""
     configured, recorded = journal.configuration, restored(journal.get("result"))
     try:
-        if why := _impossible(configured):
+        if why := impossible(configured):
             return Replay(impossible=why)
         again = _replayed(journal, configured, recorded.usage.episodes)
     except (JournalError, *UNUSABLE) as error:
@@ -81,7 +81,7 @@ def _other_course(journal: Journal, made: list[Point]) -> tuple[str, ...]:
     return data_differences(KEY, mine, theirs)
 
 
-def _impossible(configured: Mapping[str, Any]) -> str:
+def impossible(configured: Mapping[str, Any]) -> str:
     """Why nobody can replay the run by what its journal says; empty where it can be."""
     engine, features = configured.get("engine", 1), configured["features"]
     declared = configured.get("declared")
@@ -118,9 +118,9 @@ def proof_of(journal: Journal) -> list[str]:
             got="a run that has not ended" if recorded is None else recorded.certificate.claim,
             remedy='Only certified runs with guarantee="proved" have one.',
         )
-    if _impossible(journal.configuration):
+    if impossible(journal.configuration):
         return recorded.proof  # pooled by request, which proves the same
-    run, runner = _run_again(journal, journal.configuration)
+    run, runner = run_again(journal, journal.configuration)
     assert isinstance(run, ProvedRun)  # the result has a proof
     run.learner.keeps_raw = True
     drive(run.learner, runner, budget=recorded.usage.episodes, checkpoints=False)
@@ -138,7 +138,7 @@ class _Again:
 
 def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) -> _Again:
     """The run once more, when it may spend so many episodes."""
-    run, runner = _run_again(journal, configured)
+    run, runner = run_again(journal, configured)
     kept = journal.get(CHECKPOINT)
     made: Checkpoint | None = None  # of the batch that the recorded one is of
     told, course = 0, list[Point]()
@@ -164,7 +164,7 @@ def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) ->
     return _Again(run.result(), (kept, made), course)
 
 
-def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
+def run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
     """The run of the call, before its first request, and who answers from the journal."""
     called = call_of(configured)
     called["data"] = _given(journal, called.get("data"))

@@ -30,5 +30,18 @@ class Round:
         return self.bound - self.value
 
 
+def log_cells(found: Round) -> dict[str, str]:
+    """A line of a solver's log, by the names of its columns."""
+    known = found.open_questions is not None
+    return {
+        "episodes": f"{found.episodes:,}",
+        "states": f"{found.states:,}" if found.states is not None else "-",
+        "incumbent": f"{found.value:.4f}" if known else "-",
+        "bound": f"{found.bound:.4f}" if known else "-",
+        "gap": f"{found.gap:.4f}" if known else "-",
+        "weakest": found.weakest or "-",
+    }
+
+
 Callback: TypeAlias = Callable[[Round], object]
 """Is called after every round; the run stops when it returns True."""
