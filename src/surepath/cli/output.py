@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
@@ -74,4 +74,5 @@ def show_result(
         result.save(save)
     if plot is not None:
         with replaced(plot) as place:
-            result.plot().savefig(place, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
+            figure: Any = result.plot().figure  # its own, and no part of another
+            figure.savefig(place, dpi=110)

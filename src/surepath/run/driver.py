@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -12,6 +13,9 @@ from surepath.run.checkpoints import caught_up, keep_checkpoint
 from surepath.run.interrupts import interruptible, uninterrupted
 from surepath.run.runner import Runner, summarises
 from surepath.system import Request, steps_of
+
+LOG = logging.getLogger("surepath")
+"""Says after every batch how far a run is; nothing where nobody listens."""
 
 Watcher: TypeAlias = Callable[[Asking], bool | None]
 """Is called with the learner after every batch; the run stops when it returns True."""
@@ -61,6 +65,8 @@ def drive(
             spent, known = known or learner.spending, None
             learner.tell(readings)
             learner.usage.retries, learner.usage.replaced = runner.retries, runner.replaced
+            if LOG.isEnabledFor(logging.INFO):
+                LOG.info("batch %d: %s", batch, learner.status())
             if note is not None:
                 note(point_of(learner, batch, spent))
             batch += 1

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import surepath
@@ -61,6 +62,8 @@ def read(page: str) -> Reader:
     found = Reader(page)
     assert found.open == []  # every element was closed, in its order
     assert len(set(found.ids)) == len(found.ids)
+    links = [value or "" for name, value in found.attributes if name == "href"]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(found.ids)
     return found
 
 
@@ -138,7 +141,22 @@ def test_every_kind_of_run_has_its_page(
     assert "does not say how the run went on" in found.text["convergence"]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in ASSETS.glob("*_*.*")))
+def test_a_run_of_which_nothing_can_be_said_yet_has_its_page(tmp_path: Path) -> None:
+    features = surepath.Custom(lambda batch: np.eye(4)[np.asarray(batch)], 4, 1.0)
+    path, pages = tmp_path / "run.db", list[str]()
+
+    def look(_: surepath.Round) -> None:
+        pages.append(report(path).html)
+
+    surepath.learn(Walk(), features=features, journal=path, budget=150, callback=look)
+    text = read(pages[-1]).text
+    assert "not come far enough" in text["claim"]
+    assert "best known plan" in text["convergence"]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in ASSETS.iterdir() if path.suffix in (".db", ".json"))
+)
 def test_files_of_older_versions_have_their_page(name: str, tmp_path: Path) -> None:
     copy = tmp_path / name
     copy.write_bytes((ASSETS / name).read_bytes())

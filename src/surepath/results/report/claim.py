@@ -47,9 +47,8 @@ def badge(certificate: Certificate, *, running: bool) -> Html:
     return element("p", WORDS[certificate.status], cls=f"badge {kind}")
 
 
-def statement(result: Result) -> Html:
+def statement(certificate: Certificate) -> Html:
     """The claim as a sentence, or why there is none."""
-    certificate = result.certificate
     words = visible(certificate.claim) if certificate.certified else "nothing is claimed"
     sentence = element("p", f"{words[:1].upper()}{words[1:]}.", cls="claim")
     return together(sentence, element("p", f"Because {visible(certificate.reason)}."))

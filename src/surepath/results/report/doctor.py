@@ -45,7 +45,11 @@ class Diagnosis(TypedDict):
 
 def diagnosis_in(journal: Journal) -> Diagnosis | None:
     said = journal.get(DIAGNOSIS)
-    return None if said is None else decoded(Diagnosis, said, "the diagnosis")
+    return None if said is None else diagnosis_of(said)
+
+
+def diagnosis_of(data: Any) -> Diagnosis:
+    return decoded(Diagnosis, data, "the diagnosis")
 
 
 def diagnosed(found: Diagnosis | None) -> Html:

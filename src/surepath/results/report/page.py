@@ -56,7 +56,7 @@ def page_of(sheet: Sheet, *, reload_seconds: float | None = None) -> str:
     seconds = None if reload_seconds is None else f"{reload_seconds:g}"
     body = element(
         "body",
-        element("a", "Skip to the plan", href="#plan", cls="skip"),
+        element("a", "Skip to the claim", href="#claim", cls="skip"),
         _header(sheet),
         element("main", *_sections(sheet)),
         _footer(sheet),
@@ -92,7 +92,9 @@ def _header(sheet: Sheet) -> Html:
         ("doctor", "Doctor"),
         ("run-settings", "Settings"),
     )
-    links = [element("a", words, href=f"#{key}") for key, words in parts]
+    early = ("claim", "convergence", "run-settings")  # all that there is before there is a result
+    shown = [part for part in parts if sheet.result is not None or part[0] in early]
+    links = [element("a", words, href=f"#{key}") for key, words in shown]
     name = system_name(sheet.call) or sheet.name
     return element(
         "header",
@@ -105,7 +107,11 @@ def _header(sheet: Sheet) -> Html:
 def _sections(sheet: Sheet) -> list[Html]:
     result = sheet.result
     if result is None:
-        early = element("p", "The run has not come far enough to say anything of a plan.")
+        early = element(
+            "p",
+            "The run has not come far enough to say anything of a plan; or it goes on, and its "
+            "file alone does not tell, because features of your own are not in it.",
+        )
         return [
             section("The claim", "claim", early),
             section("How the gap closed", "convergence", charts.convergence(sheet.course)),
@@ -116,7 +122,7 @@ def _sections(sheet: Sheet) -> list[Html]:
             "The claim",
             "claim",
             claim.badge(result.certificate, running=sheet.running),
-            claim.statement(result),
+            claim.statement(result.certificate),
             claim.figures(result),
             claim.grounds(result.certificate),
         ),
