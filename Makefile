@@ -7,7 +7,7 @@ PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 
-.PHONY: demo fuzz test test-slow test-oldest bench bench-quick format clean
+.PHONY: demo fuzz test test-slow test-oldest bench bench-quick bench-report format clean
 
 demo: .venv/core
 	$(BIN)/surepath learn lock -p horizon=20 -p actions=4
@@ -17,7 +17,7 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -rs  # with the reasons of what was skipped
 
 test-slow: .venv/dev
 	$(BIN)/pytest -m slow
@@ -42,6 +42,10 @@ bench: .venv/dev
 	$(PIP) --editable ".[rivals]"
 	for suite in $(SUITES); do $(BIN)/surepath bench $$suite --out bench-results || exit; done
 	$(BIN)/python -m surepath.bench.harness.page bench-results docs/compare.md
+
+# How quickly a page with twenty thousand prefixes answers in this machine's browser.
+bench-report: .venv/dev
+	cd tests && ../$(BIN)/python -m browser.answers
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

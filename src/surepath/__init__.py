@@ -21,6 +21,7 @@ from surepath.features import Custom, WindowFeatures
 from surepath.learners.recursion import Learner
 from surepath.prepare.kernel_features import KernelFeatures
 from surepath.results.certificate import Certificate, Level, Status
+from surepath.results.plot import plot_convergence, plot_where
 from surepath.results.result import Result, load
 from surepath.results.round import Round
 from surepath.results.verify import Verification
@@ -78,6 +79,8 @@ __all__ = [
     "learn",
     "load",
     "make",
+    "plot_convergence",
+    "plot_where",
     "problems",
     "verify",
 ]

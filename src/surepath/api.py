@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from surepath.errors import InputError
+from surepath.journal.action_names import keep_names
 from surepath.journal.database import Journal, is_journal
+from surepath.journal.snapshot import snapshot
 from surepath.learners.base import Asking
 from surepath.prepare.call import Call, Future
 from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
+from surepath.prepare.so_far import so_far
 from surepath.prepare.start import start
-from surepath.results.result import Result, load
+from surepath.results.report.page import page_of
+from surepath.results.report.sheet import sheet_of_journal, sheet_of_result
+from surepath.results.result import Result, load, restored
 from surepath.results.round import Callback
 from surepath.results.verify import Verification
 from surepath.results.verify import verify as verify_readings
@@ -24,6 +29,13 @@ from surepath.run.interrupts import InterruptedRun
 from surepath.run.progress import Progress
 from surepath.run.runner import Runner
 from surepath.theory.schedule import Schedule
+
+
+class Page(NamedTuple):
+    """A page about a run."""
+
+    html: str
+    running: bool  # whether another process is just writing its journal
 
 
 def learn(
@@ -131,6 +143,7 @@ def learn(
         def runner() -> Runner:
             if journal is not None:
                 record.append(opened.enter_context(Journal(journal, call.recorded())))
+                keep_names(record[0], call.system)
             return Runner(
                 call.system,
                 seed,
@@ -176,6 +189,21 @@ def verify(path: str | Path) -> Verification:
         taken = f"that the run asked for just these episodes: {replayed.impossible}"
         return found.and_also((), (*found.taken, taken))
     return found.and_also(replayed.differences, ())
+
+
+def report(path: str | Path, *, reload_seconds: float | None = None) -> Page:
+    """A page about a run, of a saved result or a journal: a text of HTML that stands alone.
+
+    A run that another process is just writing is shown as far as it has come.
+    reload_seconds: how often the page of such a run loads anew, if somebody writes it anew.
+    """
+    if not is_journal(path):
+        return Page(page_of(sheet_of_result(load(path), Path(path).name)), running=False)
+    with snapshot(Path(path)) as (journal, running):
+        said = journal.get("result")
+        found = so_far(journal) if said is None else restored(said, f"the result in {path}")
+        sheet = sheet_of_journal(journal, found, running=running)
+        return Page(page_of(sheet, reload_seconds=reload_seconds if running else None), running)
 
 
 def proof(path: str | Path) -> list[str]:

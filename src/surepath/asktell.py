@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from surepath.errors import InputError, JournalError
+from surepath.journal.course import Course
 from surepath.journal.database import Journal
 from surepath.journal.rows import GIVEN, Origin, Row, joined, requests_of
 from surepath.learners.base import sound
@@ -23,6 +24,7 @@ from surepath.prepare.call import Call, Future
 from surepath.prepare.given import Given, recorded_data
 from surepath.prepare.start import start
 from surepath.results.result import Result
+from surepath.run.driver import point_of
 from surepath.run.interrupts import uninterrupted
 from surepath.run.runner import Runner
 from surepath.system import Actions, Episodes, Readings, Request
@@ -109,10 +111,12 @@ class AskTell:
         self._closed = False
         self._call, self._batch, self._unasked = call, 0, list[Readings]()
         self._journal: Journal | None = None
+        self._course: Course | None = None
 
         def runner() -> Runner:
             if journal is not None:
                 self._journal = Journal(journal, call.recorded())
+                self._course = Course(self._journal)
             return Runner(call.system, seed, journal=self._journal)
 
         try:
@@ -175,7 +179,10 @@ class AskTell:
     def _take(self, told: Sequence[Readings]) -> None:
         if self._unasked:
             self._learner.give(self._unasked, decide=False)
+        spent = self._learner.spending
         self._learner.tell(told)
+        if self._course is not None:
+            self._course.note(point_of(self._learner, self._batch, spent))
         self._batch, self._unasked = self._batch + 1, []
 
     def result(self) -> Result:

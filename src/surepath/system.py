@@ -235,6 +235,11 @@ class Declared:
         return self._said("dimension")
 
     @property
+    def action_names(self) -> Sequence[str] | None:
+        """What the actions 0 .. n - 1 are called, for people."""
+        return self._said("action_names")
+
+    @property
     def preferred_features(self) -> Any:
         """What features="auto" stands for on this system: a name, or a kernel."""
         return self._said("preferred_features")
@@ -273,6 +278,13 @@ class Declared:
     def identity(self) -> Any:
         """Data that tells this system from others, for journals: two runs of it can be one."""
         return self._said("identity")
+
+
+def action_names(system: System) -> tuple[str, ...]:
+    """What a system calls its actions; empty where it does not, or not all of them."""
+    said = Declared(system).action_names
+    names = () if said is None else tuple(str(each) for each in said)
+    return names if len(names) == system.n_actions else ()
 
 
 Play: TypeAlias = tuple[Sequence[Any], Sequence[float]]

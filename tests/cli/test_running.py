@@ -35,7 +35,7 @@ def test_learn_shows_the_plan_and_its_evidence(schedule: list[str]) -> None:
     assert result.exit_code == 0, result.output
     problem = surepath.make("lock", horizon=5, actions=3)
     assert " ".join(map(str, problem.optimum[0])) in result.output
-    assert "certified these 5 actions are optimal" in result.output
+    assert "certified: these 5 actions are optimal" in result.output
     assert "the plan equals the oracle's" in result.output
 
 

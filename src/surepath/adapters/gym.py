@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from surepath.adapters.action_names import names_of
 from surepath.adapters.building import Recipe, recipe_of
 from surepath.adapters.layout import Layout
 from surepath.errors import InputError
@@ -55,6 +56,7 @@ class GymSystem:
         self.observation_space = self._layout.space
         self.n_observations = self._layout.n_observations
         self.image_shape = self._layout.image_shape
+        self.action_names = names_of(built)
         self.identity = _identity(built, self._moves)
 
     def __getstate__(self) -> dict[str, Any]:

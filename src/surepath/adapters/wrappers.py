@@ -20,6 +20,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import ArrayLike, NDArray
 
+from surepath.adapters.action_names import called
 from surepath.errors import InputError
 from surepath.validate import array_of, between, nearest, probabilities, whole
 
@@ -260,6 +261,10 @@ class MacroActions(Wrapper, RecordConstructorArgs):
             )
         self.action_space = spaces.Discrete(len(self._sequences))
 
+    @property
+    def action_names(self) -> list[str]:
+        return [" ".join(called(self.env, sequence)) for sequence in self._sequences]
+
     def step(self, action: Any) -> Transition:
         return _run(self.env, self._sequences[int(action)])
 
@@ -284,6 +289,10 @@ class ActionList(Wrapper, RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         self._actions = _allowed(env, actions)
         self.action_space = spaces.Discrete(len(self._actions))
+
+    @property
+    def action_names(self) -> list[str]:
+        return called(self.env, self._actions)
 
     def step(self, action: Any) -> Transition:
         return self.env.step(self._actions[int(action)])

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from surepath.builtin_problems.laws import Categorical, ObservationLaw, RewardLaw
-from surepath.errors import InputError
+from surepath.errors import InputError, visible
 from surepath.system import (
     Actions,
     Counts,
@@ -115,6 +116,19 @@ class Problem(ABC):
     @property
     def gap(self) -> float:
         return self.oracle.gap
+
+    def _repr_html_(self) -> str:
+        seen = "symbols" if self.n_observations is not None else "numbers"
+        said = {
+            **(self.identity or {"problem": type(self).__name__}),
+            "observations": f"{self.n_observations or self.dimension} {seen}",
+            "optimum": " ".join(map(str, self.optimum[0])),
+            "value": f"{self.optimum[1]:.4g}",
+            "gap": f"{self.gap:.4g}",
+        }
+        cells = ((escape(visible(name)), escape(visible(value))) for name, value in said.items())
+        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
+        return f"<table>{rows}</table>"
 
     @cached_property
     def norm(self) -> float:

@@ -21,6 +21,7 @@ from surepath.cli.inspecting import (
     proof_command,
     verify_command,
 )
+from surepath.cli.reporting import report_command
 from surepath.cli.running import learn_command, resume_command, serve_command
 from surepath.cli.stopping import exit_code
 from surepath.errors import ExplainedError, SurepathError, visible
@@ -36,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "export": export_command,
     "verify": verify_command,
     "proof": proof_command,
+    "report": report_command,
     "problems": problems_command,
     "bound": bound_command,
     "bench": bench_command,

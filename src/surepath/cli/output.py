@@ -6,11 +6,11 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
-from surepath.cli import tables
+from surepath.cli.result_tables import evidence, summary
 from surepath.errors import InputError
 from surepath.journal.output_files import check_output, replaced
 from surepath.results.result import Result
@@ -66,11 +66,13 @@ def show_result(
         out.write(result.to_json() + "\n")
     else:
         own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH)
-        own.print(tables.result_table(result))
-        own.print(tables.verdict(result, system), highlight=False)
+        if result.certificate.levels:
+            own.print(evidence(result, system), highlight=False)
+        own.print(summary(result, system), highlight=False)
     out.flush()
     if save is not None:
         result.save(save)
     if plot is not None:
         with replaced(plot) as place:
-            result.plot().savefig(place, dpi=110)  # pyright: ignore[reportUnknownMemberType]  # untyped keywords
+            figure: Any = result.plot().figure  # its own, and no part of another
+            figure.savefig(place, dpi=110)

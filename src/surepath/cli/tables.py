@@ -1,23 +1,19 @@
-"""Results and bounds as tables for people, and as JSON for programs."""
+"""Bounds and forecasts as tables for people, and as JSON for programs."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from surepath.builtin_problems.base import Problem
 from surepath.builtin_problems.finite import FiniteProblem
 from surepath.errors import visible
 from surepath.inference.proposal import Route
 from surepath.prepare.call import Call
 from surepath.prepare.forecast import Forecast
-from surepath.results.result import Result
-from surepath.results.usage import shorten
 from surepath.system import System
 from surepath.theory.floor import Floor
 from surepath.theory.schedule import Schedule, Setting, bounds
@@ -30,57 +26,6 @@ LARGEST_FLOOR = 5_000
 def shown(text: str) -> str:
     """A text that a file or a system may have made up, as Rich prints it: letter by letter."""
     return escape(visible(text))
-
-
-def result_table(result: Result) -> Table:
-    """The evidence as a table, with one row for each level of the plan."""
-    table = Table(
-        "level", "action", "estimate", "lead", "width", "coverage", "from", "samples", "expanded"
-    )
-    for level in result.certificate.levels:
-        table.add_row(
-            str(level.level),
-            str(level.action),
-            f"{level.estimates[level.action]:.4f}",
-            f"{level.margin:.4f}",
-            f"{level.width:.4f}" if math.isfinite(level.width) else "-",
-            f"{level.coverage:.3f}",
-            level.source,
-            f"{level.samples:.3g}",
-            str(result.usage.expansions[level.level]),
-        )
-    return table
-
-
-def verdict(result: Result, system: System) -> str:
-    """The plan, its value, its cost and whether it is certified, in a few lines."""
-    usage = result.usage
-    low, high = result.interval
-    lines = [
-        f"plan      {shorten(result.actions, 40)}",
-        f"value     {result.value:.4f} in [{low:.4f}, {high:.4f}]",
-        f"cost      {usage.episodes:.4g} episodes, {usage.steps:.4g} steps, "
-        f"{usage.nodes} prefixes, {sum(usage.expansions)} expansions",
-    ]
-    finished = bool(result.certificate.levels)
-    if finished and isinstance(system, Problem) and len(result.actions) == system.horizon:
-        best, value = system.optimum
-        lines.append(f"oracle    {shorten(best, 40)}  (value {value:.4f})")
-        agree = "equals" if result.actions == best else "ties with"
-        verdict = agree if system.is_optimal(result.actions) else "[red]DIFFERS from[/red]"
-        lines.append(f"          the plan {verdict} the oracle's")
-    lines += [f"note      {shown(note)}" for note in result.certificate.notes]
-    lines += [f"warning   {shown(warning)}" for warning in result.certificate.warnings]
-    if result.certified:
-        lines.append(f"[green]certified[/green] {shown(result.certificate.claim)}")
-        lines.append(f"          {shown(result.certificate.reason)}")
-        lines += [f"          if {shown(text)}" for text in result.certificate.assumptions]
-        excluded = result.certificate.excluded_separation
-        if excluded is not None:
-            lines.append(f"          the readings exclude separations from {excluded:.2g} on")
-    else:
-        lines.append(f"[yellow]not certified[/yellow]: {shown(result.certificate.reason)}")
-    return "\n".join(lines)
 
 
 def bounds_table(setting: Setting, schedules: Mapping[str, Schedule]) -> Table:

@@ -20,9 +20,11 @@ from surepath.prepare.call import Call, Future
 from surepath.prepare.given import pilot_of
 from surepath.prepare.task import plan_task
 from surepath.prepare.terms import finite_features
+from surepath.results.report.doctor import DIAGNOSIS
 from surepath.run.choose_executor import executor_of
 from surepath.run.executors import Executor
 from surepath.run.runner import Runner
+from surepath.validate import without_infinities
 
 EPISODES = 2000
 """Episodes of a pilot that finds what the docs say it does."""
@@ -79,14 +81,18 @@ def diagnose(
             opened.enter_context(executor)
         record = None
         if journal is not None:
-            several = sum(each.count for each in requests_of_pilot(call, episodes))
-            recorded: dict[str, Any] = {**call.recorded(), "data": pilot_of(several)}
+            asked = sum(each.count for each in requests_of_pilot(call, episodes))
+            recorded: dict[str, Any] = {**call.recorded(), "data": pilot_of(asked)}
             record = opened.enter_context(Journal(journal, recorded))
         # Rewards outside their range are for the diagnosis to name.
         runner = Runner(call.system, seed, executor=executor, journal=record)
         task = plan_task(call, runner)
         pilot = Pilot.run(call, finite_features(task.psi), runner, episodes)
-    return examined(pilot, workers if isinstance(workers, int) else 1, forecast=forecast)
+        several = workers if isinstance(workers, int) else 1
+        found = examined(pilot, several, forecast=forecast)
+        if record is not None:
+            record.put(DIAGNOSIS, without_infinities(found.to_dict()))
+    return found
 
 
 @one_thread()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from surepath.results.report.doctor import diagnosed, diagnosis_of
 from surepath.validate import plain, without_infinities
 
 DOUBTFUL, BROKEN = 1e-2, 1e-3
@@ -75,6 +76,9 @@ class Diagnosis:
 
     def to_json(self, indent: int | None = None) -> str:
         return json.dumps(without_infinities(self.to_dict()), indent=indent, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        return diagnosed(diagnosis_of(json.loads(self.to_json())))
 
     def __str__(self) -> str:
         lines = [f"{self.episodes} pilot episodes: {'sound' if self.sound else 'not sound'}"]

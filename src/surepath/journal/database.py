@@ -244,6 +244,13 @@ class Journal:
         with self._explained():
             return chain.entry(self._database, key, schema=self.schema)
 
+    def keys(self, word: str) -> list[str]:
+        """The keys of which this is the first word."""
+        with self._explained():
+            column = guarded(self._database, "meta", "key")
+            found = self._database.execute(f"SELECT {column} FROM meta ORDER BY key")
+            return [key for (key,) in found if key is not None and key.split(" ")[0] == word]
+
     def check(self) -> None:
         """Refuse a file of which anything is not as it was written: every checksum is compared."""
         with self._explained():

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
+from surepath.journal.course import Purpose
 from surepath.learners.audit import Auditor
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
@@ -40,8 +41,8 @@ from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.results.round import Round
-from surepath.results.usage import tried_by_level
+from surepath.results.round import Round, log_cells
+from surepath.results.usage import states_of, tried_by_level
 from surepath.system import (
     Actions,
     Episodes,
@@ -51,6 +52,9 @@ from surepath.system import (
     RewardMoments,
     steps_of,
 )
+
+Wanted: TypeAlias = tuple[Actions, int]
+"""A sequence, and how often to run it."""
 
 
 class Adaptive(Asking):
@@ -89,6 +93,7 @@ class Adaptive(Asking):
         self.auditor = Auditor(choices)
         self.grown: tuple[str, ...] = ()  # why it looks further ahead than it was told to
         self._asked: tuple[Request, ...] = ()
+        self._purposes: dict[Actions, Purpose] = {}
         self._advance(None)
 
     @property
@@ -169,7 +174,11 @@ class Adaptive(Asking):
     def reconsider(self) -> None:
         """Decide, from all that was read, what to ask for next."""
         self.plan = None
-        wanted = self._wanted()
+        purposes = self._wanted()
+        wanted = _merged([each for several in purposes.values() for each in several])
+        self._purposes = {
+            actions: purpose for purpose in reversed(purposes) for actions, _ in purposes[purpose]
+        }
         self._asked = self._pending = tuple(
             self._request(actions, part)
             for actions, count in wanted.items()
@@ -208,7 +217,10 @@ class Adaptive(Asking):
 
     # ------------------------------------------------------------ what to read next
 
-    def _wanted(self) -> dict[Actions, int]:
+    def purpose(self, request: Request) -> Purpose:
+        return self._purposes.get(request.actions, Purpose.EXPLORE)
+
+    def _wanted(self) -> dict[Purpose, list[Wanted]]:
         self.usage.rounds += 1
         judged = self._judged()
         while judged.too_short and self._look_further(judged.too_short):
@@ -217,12 +229,22 @@ class Adaptive(Asking):
         if judged.complete:
             self._note(judged)
         if missing(machine, self.terms.first_readings):
-            return _merged(cover(machine, self.terms.first_readings, self._choices))
+            return {Purpose.EXPLORE: cover(machine, self.terms.first_readings, self._choices)}
         if len(judged.plan.edges) < self.horizon:
-            return _merged(self._explore(judged))
-        wanted = list[tuple[Actions, int]]()
-        for challenger in judged.open:
-            wanted += self._tell_apart(judged, challenger)
+            return {Purpose.EXPLORE: self._explore(judged)}
+        found = {
+            Purpose.TELL_APART: [
+                each for challenger in judged.open for each in self._tell_apart(judged, challenger)
+            ],
+            Purpose.IDENTIFY: self._identify_all(judged),
+        }
+        if any(found.values()):
+            return found
+        return {Purpose.CERTIFY: self._certify(judged)}
+
+    def _identify_all(self, judged: Judgement) -> list[Wanted]:
+        """Readings that say which state an edge leads to, or a prefix is."""
+        machine, wanted = judged.machine, list[Wanted]()
         counts = [layer.count.copy() for layer in machine.layers]
         for unsure in judged.unsure_ends:
             wanted.append(self._identify(machine, unsure, counts))
@@ -232,14 +254,17 @@ class Adaptive(Asking):
             ]
         for suspect in judged.ahead.suspects:
             wanted.append(self._further(machine, suspect.actions, suspect.count, counts))
-        if not wanted:
-            wanted += self._own_walk(judged)
+        return wanted
+
+    def _certify(self, judged: Judgement) -> list[Wanted]:
+        """What is still to be seen before a plan is certified that nothing speaks against."""
+        wanted = self._own_walk(judged)
         if not wanted and self._audits_merges:
             wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
         if not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
-                wanted += self._expand(machine, *place)
-        return _merged(wanted)
+                wanted += self._expand(judged.machine, *place)
+        return wanted
 
     def _judged(self) -> Judgement:
         look_on = self.root.count >= self._look_on
@@ -267,7 +292,7 @@ class Adaptive(Asking):
         self.value = judged.value
         self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
-    def _explore(self, judged: Judgement) -> list[tuple[Actions, int]]:
+    def _explore(self, judged: Judgement) -> list[Wanted]:
         """Expand where the best path ends, and a few states that promise as much."""
         machine, level = judged.machine, len(judged.plan.edges)
         expanded = machine.layers[level].expanded
@@ -283,11 +308,11 @@ class Adaptive(Asking):
             for request in self._expand(machine, level, state)
         ]
 
-    def _expand(self, machine: Automaton, level: int, state: int) -> list[tuple[Actions, int]]:
+    def _expand(self, machine: Automaton, level: int, state: int) -> list[Wanted]:
         layer, first = machine.layers[level], self.terms.first_readings
         return [((*layer.prefixes[state], action), first) for action in range(layer.n_actions)]
 
-    def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[tuple[Actions, int]]:
+    def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[Wanted]:
         if challenger.guessed >= TUNING.mostly_guessed:
             level = challenger.level + len(challenger.path.edges)
             return self._expand(judged.machine, level, challenger.path.end)
@@ -300,9 +325,7 @@ class Adaptive(Asking):
             for actions, count in readings
         ]
 
-    def _identify(
-        self, machine: Automaton, unsure: UnsureEnd, counts: list[FloatArray]
-    ) -> tuple[Actions, int]:
+    def _identify(self, machine: Automaton, unsure: UnsureEnd, counts: list[FloatArray]) -> Wanted:
         """Read the end of an edge more often, and what follows it.
 
         The episode goes on to its end, by what was read least: whether prefixes that look alike go
@@ -314,11 +337,11 @@ class Adaptive(Asking):
 
     def _further(
         self, machine: Automaton, actions: Actions, read: int, counts: list[FloatArray]
-    ) -> tuple[Actions, int]:
+    ) -> Wanted:
         count = max(TUNING.least_request, math.ceil(TUNING.most_growth * read))
         return onwards(machine, self.root, actions, counts, count), count
 
-    def _own_walk(self, judged: Judgement) -> list[tuple[Actions, int]]:
+    def _own_walk(self, judged: Judgement) -> list[Wanted]:
         """The plan as it stands, as often as it takes to compare it with what was pooled."""
         node, short = self.root, 0
         for action in judged.plan.actions:
@@ -327,23 +350,7 @@ class Adaptive(Asking):
         return [(judged.plan.actions, short)] if short > 0 else []
 
     def status(self) -> dict[str, str]:
-        judged = self.judgement
-        cells = {
-            "episodes": f"{self.usage.episodes:.3g}",
-            "nodes": str(self.usage.nodes),
-            "expanded": str(sum(self.usage.expansions)),
-            "incumbent": "-",
-            "bound": "-",
-            "gap": "-",
-            "weakest": "-",
-        }
-        if judged is not None and judged.challengers:
-            loss = max(judged.loss, 0.0)
-            cells["incumbent"] = f"{judged.value:.4f}"
-            cells["bound"] = f"{judged.value + loss:.4f}"
-            cells["gap"] = f"{loss:.4f}"
-            cells["weakest"] = _weakest(judged)
-        return cells
+        return log_cells(self.round())
 
     def round(self) -> Round:
         found, judged = super().round(), self.judgement
@@ -356,6 +363,7 @@ class Adaptive(Asking):
             bound=min(self.terms.return_range[1], judged.value + max(judged.loss, 0.0)),
             open_questions=sum(map(len, questions)) + conflict,
             weakest=_weakest(judged) if judged.challengers else "",
+            states=states_of(judged.machine),
         )
 
 
@@ -368,7 +376,7 @@ def _weakest(judged: Judgement) -> str:
     )
 
 
-def _merged(wanted: list[tuple[Actions, int]]) -> dict[Actions, int]:
+def _merged(wanted: list[Wanted]) -> dict[Actions, int]:
     """The largest count asked for each sequence."""
     merged = dict[Actions, int]()
     for actions, count in wanted:

@@ -16,6 +16,7 @@ import numpy as np
 
 from surepath.errors import InputError
 from surepath.inference.threads import one_thread
+from surepath.journal.course import Purpose
 from surepath.readings.embedding import Embedding
 from surepath.results.certificate import Level
 from surepath.results.round import Round
@@ -113,6 +114,17 @@ class Asking(ABC):
     def fresh(self) -> tuple[int, int] | None:
         """Attempt and block, where what is asked for is to prove a proposal."""
         return None
+
+    def purpose(self, request: Request) -> Purpose:
+        """What the request is made for."""
+        del request
+        return Purpose.EXPLORE
+
+    @property
+    def spending(self) -> list[int]:
+        """Episodes that are asked for now, by purpose."""
+        asked = [(self.purpose(request), request.count) for request in self.ask()]
+        return [sum(count for each, count in asked if each is purpose) for purpose in Purpose]
 
     def decided(self) -> dict[str, Any] | None:
         """All that does not follow from what was told but by deciding again, as data.

@@ -17,6 +17,7 @@ from surepath.inference.fresh_block import Told, Totals
 from surepath.inference.judgement import Judgement
 from surepath.inference.proposal import Rules
 from surepath.inference.tuning import TUNING
+from surepath.journal.course import Purpose
 from surepath.learners.adaptive import Adaptive
 from surepath.learners.allocation import Allocation, likely
 from surepath.learners.base import Answer, Asking
@@ -66,6 +67,9 @@ class Proving(Asking):
         if self.attempt is None:
             return None
         return len(self.given_up) + 1, len(self.attempt.blocks)
+
+    def purpose(self, request: Request) -> Purpose:
+        return self.proposer.purpose(request) if self.attempt is None else Purpose.CERTIFY
 
     def decided(self) -> dict[str, Any] | None:
         """Between attempts. One that goes on is begun again: what it decides is soon decided."""

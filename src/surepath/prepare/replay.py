@@ -18,6 +18,7 @@ from surepath.adapters.space_data import is_described, space_from_data
 from surepath.decoding import limits
 from surepath.errors import InputError, JournalError
 from surepath.features import NAMES
+from surepath.journal.course import KEY, Point, course_in
 from surepath.journal.database import Journal
 from surepath.journal.identity import ATTRIBUTES, ENGINE, call_of
 from surepath.journal.rows import Origin
@@ -34,6 +35,7 @@ from surepath.run.driver import drive
 from surepath.run.runner import Runner
 from surepath.run.work import Unit, UnitReport
 from surepath.system import Actions, Counts, Episodes, Moments, Request, Summary, System
+from surepath.validate import without_infinities
 
 UNUSABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """What a call can end in that no run was ever made with."""
@@ -51,21 +53,35 @@ def replay(journal: Journal) -> Replay:
     """Replay the run of a journal that has ended, and compare."""
     configured, recorded = journal.configuration, restored(journal.get("result"))
     try:
-        if why := _impossible(configured):
+        if why := impossible(configured):
             return Replay(impossible=why)
-        found, checkpoint = _replayed(journal, configured, recorded.usage.episodes)
+        again = _replayed(journal, configured, recorded.usage.episodes)
     except (JournalError, *UNUSABLE) as error:
         said = str(error) if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
         return Replay((f"the recorded run is not one that its call leads to: {said}",))
-    episodes = journal.count()[0]
+    episodes, found = journal.count()[0], again.result
     extra = episodes - found.episodes - found.usage.given_episodes
     unasked = (f"{extra} of the {episodes} recorded episodes were not asked for",) if extra else ()
     mine, theirs = ({**each.saved(), "call": None} for each in (recorded, found))
-    kept = () if checkpoint is None else data_differences(CHECKPOINT, *checkpoint)
-    return Replay((*unasked, *data_differences("", mine, theirs), *kept))
+    return Replay(
+        (
+            *unasked,
+            *data_differences("", mine, theirs),
+            *data_differences(CHECKPOINT, *again.checkpoint),
+            *_other_course(journal, again.course),
+        )
+    )
 
 
-def _impossible(configured: Mapping[str, Any]) -> str:
+def _other_course(journal: Journal, made: list[Point]) -> tuple[str, ...]:
+    """Where the recorded course is not that of the run; older versions recorded none, or a part."""
+    said = {point["batch"]: point for point in course_in(journal)}
+    pairs = [(said[point["batch"]], point) for point in made if point["batch"] in said]
+    mine, theirs = ([without_infinities(dict(pair[side])) for pair in pairs] for side in (0, 1))
+    return data_differences(KEY, mine, theirs)
+
+
+def impossible(configured: Mapping[str, Any]) -> str:
     """Why nobody can replay the run by what its journal says; empty where it can be."""
     engine, features = configured.get("engine", 1), configured["features"]
     declared = configured.get("declared")
@@ -102,39 +118,53 @@ def proof_of(journal: Journal) -> list[str]:
             got="a run that has not ended" if recorded is None else recorded.certificate.claim,
             remedy='Only certified runs with guarantee="proved" have one.',
         )
-    if _impossible(journal.configuration):
+    if impossible(journal.configuration):
         return recorded.proof  # pooled by request, which proves the same
-    run, runner = _run_again(journal, journal.configuration)
+    run, runner = run_again(journal, journal.configuration)
     assert isinstance(run, ProvedRun)  # the result has a proof
     run.learner.keeps_raw = True
     drive(run.learner, runner, budget=recorded.usage.episodes, checkpoints=False)
     return run.proof()
 
 
-def _replayed(
-    journal: Journal, configured: Mapping[str, Any], episodes: int
-) -> tuple[Result, tuple[Any, Any] | None]:
-    """What the run ends with when it may spend so many episodes; its checkpoint, read and made."""
-    run, runner = _run_again(journal, configured)
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """What a run comes to when it is run again."""
+
+    result: Result
+    checkpoint: tuple[Any, Any]  # as it is recorded, and as it was made again
+    course: list[Point]
+
+
+def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) -> _Again:
+    """The run once more, when it may spend so many episodes."""
+    run, runner = run_again(journal, configured)
     kept = journal.get(CHECKPOINT)
-    told, made = (
-        0,
-        list[Checkpoint | None](),
-    )  # batches, and the checkpoint of that one
+    made: Checkpoint | None = None  # of the batch that the recorded one is of
+    told, course = 0, list[Point]()
 
     def watch(learner: Asking) -> bool:
-        nonlocal told
+        nonlocal told, made
         if kept is not None and told == kept["batch"]:
-            made.append(checkpoint_of(learner, told))
+            made = checkpoint_of(learner, told)
+            if made is not None and "spent" not in kept:  # which older versions did not record
+                del made["spent"]
         told += 1
         return False
 
     watch(run.learner)
-    drive(run.learner, runner, budget=episodes, watch=watch, checkpoints=False)
-    return run.result(), None if kept is None else (kept, made[0] if made else None)
+    drive(
+        run.learner,
+        runner,
+        budget=episodes,
+        watch=watch,
+        note=course.append,
+        checkpoints=False,
+    )
+    return _Again(run.result(), (kept, made), course)
 
 
-def _run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
+def run_again(journal: Journal, configured: Mapping[str, Any]) -> tuple[Run, Runner]:
     """The run of the call, before its first request, and who answers from the journal."""
     called = call_of(configured)
     called["data"] = _given(journal, called.get("data"))

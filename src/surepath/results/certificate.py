@@ -108,3 +108,8 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         return {"certified": self.certified, **plain(self)}
+
+    def _repr_html_(self) -> str:
+        from surepath.results.report.notebook import of_certificate
+
+        return of_certificate(self)

@@ -22,7 +22,7 @@ from surepath.validate import plain, without_infinities
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,25 @@ class Result:
         ]
         return pandas.DataFrame(rows)
 
-    def plot(self) -> Figure:
-        """A figure by level: estimates of all actions, the width of the chosen one, expansions."""
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """What every action is worth by step, the chosen one with its width; as matplotlib's Axes.
+
+        axes: to draw into; without them a figure is made, which is their `figure`.
+        """
         from surepath.results.plot import plot_result
 
-        return plot_result(self.certificate, self.usage)
+        return plot_result(self, axes)
+
+    def plot_states(self, axes: Axes | None = None) -> Axes:
+        """The states that were told apart, and where actions lead."""
+        from surepath.results.plot import plot_states
+
+        return plot_states(self, axes)
+
+    def _repr_html_(self) -> str:
+        from surepath.results.report.notebook import of_result
+
+        return of_result(self)
 
 
 def load(path: str | Path) -> Result:

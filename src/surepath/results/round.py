@@ -21,12 +21,26 @@ class Round:
     bound: float = math.inf  # what no plan is worth more than, as far as it is known by now
     open_questions: int | None = None  # that have to be settled; None before there is a whole plan
     weakest: str = ""  # the one that is hardest to settle, in words
+    states: int | None = None  # that were told apart; None where none are looked for
     proof: str = ""  # how far the proof is, where one goes on
 
     @property
     def gap(self) -> float:
         """What the plan may still fall short of the best."""
         return self.bound - self.value
+
+
+def log_cells(found: Round) -> dict[str, str]:
+    """A line of a solver's log, by the names of its columns."""
+    known = found.open_questions is not None
+    return {
+        "episodes": f"{found.episodes:,}",
+        "states": f"{found.states:,}" if found.states is not None else "-",
+        "incumbent": f"{found.value:.4f}" if known else "-",
+        "bound": f"{found.bound:.4f}" if known else "-",
+        "gap": f"{found.gap:.4f}" if known else "-",
+        "weakest": found.weakest or "-",
+    }
 
 
 Callback: TypeAlias = Callable[[Round], object]

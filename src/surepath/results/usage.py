@@ -61,6 +61,11 @@ class Usage:
         return self.n_actions * sum(self.expansions)
 
 
+def states_of(machine: Automaton) -> int:
+    """States that were told apart, of all levels."""
+    return sum(len(layer.prefixes) for layer in machine.layers)
+
+
 def tried_by_level(machine: Automaton) -> tuple[list[int], list[int]]:
     """What `expansions` and `covered` are of an adaptive run that has found this machine."""
     expanded = [int(layer.expanded.sum()) for layer in machine.layers]

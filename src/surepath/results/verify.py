@@ -126,11 +126,9 @@ def _verified(
     """Compare the result, and the data that it was read from, with what its readings show."""
     _check_holds_readings(result, path)
     claimed, terms = result.certificate, result.certificate.terms
-    assert terms is not None  # checked, like the record
-    assert result.record is not None
-    root = trie_of(result.record)
+    assert terms is not None  # checked
     proved = terms.guarantee == "proved"
-    judged = judge(root, terms.proposing() if proved else terms)
+    root, judged = _judged(result)
     # Pooled readings do not show what single episodes and their order said: where these are not at
     # hand, doubts and warnings are taken from the file. What pooled readings say is derived again.
     pooled = nothing_told_apart(judged, terms)
@@ -183,6 +181,24 @@ def _verified(
     }
     taken = tuple(what for what, derived_again in known.items() if not derived_again)
     return Verification(not differences, differences, derived, taken)
+
+
+def judged_again(result: Result) -> Judgement | None:
+    """What the readings of a result decide; None where it has none, or was made by older rules."""
+    try:
+        _check_holds_readings(result, "the result")
+    except InputError:
+        return None
+    return _judged(result)[1]
+
+
+def _judged(result: Result) -> tuple[Node, Judgement]:
+    """The readings of a result that holds them, and what they decide."""
+    terms = result.certificate.terms
+    assert terms is not None  # checked, like the record
+    assert result.record is not None
+    root = trie_of(result.record)
+    return root, judge(root, terms.proposing() if terms.guarantee == "proved" else terms)
 
 
 def _without_mishaps(data: Mapping[str, Any]) -> dict[str, Any]:

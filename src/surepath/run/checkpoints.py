@@ -26,13 +26,19 @@ CHECKPOINT = "checkpoint"
 """The entry of a journal that holds it."""
 
 
-class Checkpoint(TypedDict):
-    """Where a learner was before it was told a batch."""
+class _Decided(TypedDict):
+    """What every checkpoint says."""
 
     batch: int
     episodes: int
     steps: int
     decided: dict[str, Any]
+
+
+class Checkpoint(_Decided, total=False):
+    """Where a learner was before it was told a batch."""
+
+    spent: list[int]  # episodes of that batch, by purpose; not in older journals
 
 
 def checkpoint_of(learner: Asking, batch: int) -> Checkpoint | None:
@@ -46,6 +52,7 @@ def checkpoint_of(learner: Asking, batch: int) -> Checkpoint | None:
         "episodes": usage.episodes,
         "steps": usage.steps,
         "decided": decided,
+        "spent": learner.spending,
     }
 
 
@@ -61,16 +68,20 @@ def keep_checkpoint(learner: Asking, journal: Journal | None, batch: int) -> Non
         journal.put(CHECKPOINT, made)
 
 
-def caught_up(learner: Asking, journal: Journal | None, within: tuple[float, float]) -> int:
-    """Bring a new learner to the last checkpoint; the number of the batch that it asks for then.
+def caught_up(
+    learner: Asking, journal: Journal | None, within: tuple[float, float]
+) -> tuple[int, list[int] | None]:
+    """Bring a new learner to the last checkpoint: the batch that it asks for then, by number.
 
-    within: episodes and steps that may be spent: a run that would have ended before does not skip.
+    And its episodes by purpose, which a learner does not know that did not decide on them; None
+    where it does. within: episodes and steps that may be spent: a run that would have ended before
+    does not skip.
     """
     found = None if journal is None else _kept(journal)
     if journal is None or found is None or not isinstance(learner, Adaptive | Proving):
-        return 0
+        return 0, None
     if found["episodes"] > within[0] or found["steps"] > within[1]:
-        return 0
+        return 0, None
     try:
         learner.catch_up(_told(journal, found["batch"]), found["decided"])
     except SurepathError:
@@ -82,7 +93,7 @@ def caught_up(learner: Asking, journal: Journal | None, within: tuple[float, flo
             f"{learner.usage.episodes} episodes before batch {found['batch']}, where "
             f"{found['episodes']} were"
         )
-    return found["batch"]
+    return found["batch"], found.get("spent")
 
 
 def _kept(journal: Journal) -> Checkpoint | None:

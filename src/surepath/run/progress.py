@@ -1,4 +1,7 @@
-"""Live progress: one line that is redrawn on a terminal, plain lines where output is piped."""
+"""The log of a run: a line for a round, and on a terminal the latest one redrawn below them.
+
+A line is never broken: where output is piped it is as long as it is, and a terminal cuts it off.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,18 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
 from surepath.learners.base import Asking
 
 REDRAW_SECONDS = 0.1
-"""Least time between two states of the line on a terminal."""
+"""Least time between two states of the last line on a terminal."""
 
-PLAIN_SECONDS = 2.0
-"""Least time between two plain lines."""
+LINE_SECONDS = 2.0
+"""Least time between two lines that stay: rounds may be much shorter."""
+
+WIDTHS = {"time": 8, "episodes": 11, "states": 7, "incumbent": 10, "bound": 10, "gap": 9}
+"""Of the columns that hold numbers; the others are as long as what they say."""
 
 
 class Progress:
@@ -24,7 +30,10 @@ class Progress:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._live: Live | None = None
-        self._started = self._shown = time.monotonic()
+        self._started = self._drawn = time.monotonic()
+        self._written = self._started
+        self._columns: tuple[str, ...] = ()  # of the last heading
+        self._waiting: dict[str, str] | None = None  # the last round, where no line says it
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -40,28 +49,38 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+        if self._waiting is not None:
+            self._write(self._waiting)
 
     def __call__(self, learner: Asking) -> None:
         now = time.monotonic()
-        if now - self._shown < (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
-            return
-        self._shown = now
-        if self._live is not None:
-            self._live.update(_table(learner, now - self._started), refresh=True)
+        self._waiting = {"time": f"{now - self._started:.1f}s", **learner.status()}
+        if self._live is not None and now - self._drawn >= REDRAW_SECONDS:
+            self._drawn = now
+            self._live.update(_text(line_of(self._waiting)), refresh=True)
+        if now - self._written >= LINE_SECONDS:
+            self._written = now
+            self._write(self._waiting)
+
+    def _write(self, cells: dict[str, str]) -> None:
+        if tuple(cells) != self._columns:
+            self._columns = tuple(cells)
+            self._print(line_of({name: name for name in cells}))
+        self._print(line_of(cells))
+        self._waiting = None
+
+    def _print(self, line: str) -> None:
+        if self._console.is_terminal:
+            self._console.print(_text(line))
         else:
-            self._console.print(_line(learner, now - self._started), highlight=False)
+            self._console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
-def _cells(learner: Asking, seconds: float) -> dict[str, str]:
-    return {"time": f"{seconds:.1f}s", **learner.status()}
+def line_of(cells: dict[str, str]) -> str:
+    """Numbers below each other, then what is said in words."""
+    return "  ".join(text.rjust(WIDTHS.get(name, 0)) for name, text in cells.items())
 
 
-def _line(learner: Asking, seconds: float) -> str:
-    return "  ".join(f"{name} {value}" for name, value in _cells(learner, seconds).items())
-
-
-def _table(learner: Asking, seconds: float) -> Table:
-    cells = _cells(learner, seconds)
-    table = Table(*cells, box=None, pad_edge=False)
-    table.add_row(*cells.values())
-    return table
+def _text(line: str) -> Text:
+    """A line that is cut off at the end of a terminal."""
+    return Text(line, no_wrap=True, overflow="ellipsis")
