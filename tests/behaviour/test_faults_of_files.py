@@ -154,9 +154,14 @@ def test_the_file_of_a_journal_was_cut(
     path, data = tmp_path / "a.db", undisturbed[1].read_bytes()
     cut = data[: max(1, min(int(share * len(data)), len(data) - 1))]
     path.write_bytes(cut)
-    if share > 0.95:  # of the last page only what was empty, or what is written again at the end
-        check_same(surepath.learn(Walk(), journal=path), path, undisturbed)
-        return
+    if share > 0.95:  # the last page may hold only what is written again at the end
+        try:
+            again = surepath.learn(Walk(), journal=path)
+        except JournalError:
+            pass  # it held more: refused, as below
+        else:
+            check_same(again, path, undisturbed)
+            return
     for _ in range(2):
         with pytest.raises(JournalError, match=r"damaged|not a journal"):
             surepath.learn(Walk(), journal=path)

@@ -12,7 +12,8 @@ from scipy import stats
 import surepath
 from machines import Raw
 from surepath.features import Linear, OneHot
-from surepath.inference.drift import Drift, History
+from surepath.inference.drift import Drift
+from surepath.inference.time_slopes import History
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
 from surepath.readings.embedding import CloudEmbedding

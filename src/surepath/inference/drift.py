@@ -39,14 +39,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surepath.inference.independence import ROUNDING, normal_score
+from surepath.inference.time_slopes import Course, History, Slopes, Stream
 from surepath.inference.tuning import TUNING
 from surepath.readings.digests import Cloud
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, RewardMoments
 from surepath.theory.special import normal_quantile
-
-Course: TypeAlias = Callable[[FloatArray], FloatArray]
-"""How far a change has come, by the time in the run, which goes from 0 to 1."""
 
 What: TypeAlias = Literal["rewards", "observations"]
 
@@ -64,90 +62,6 @@ COURSES: tuple[Course, ...] = (gradual(0.0), np.log, sudden(0.25), sudden(0.5), 
 
 STARTS = tuple(start / 16 for start in range(16))
 """Where a change that was found may have begun."""
-
-
-class History:
-    """What was read of one prefix in the order of the run, neighbouring batches joined."""
-
-    def __init__(self) -> None:
-        self._counts: list[int] = []
-        self._times: list[float] = []  # numbers of the episodes, summed
-        self._totals: list[FloatArray] = []  # what was read, summed
-
-    def add(self, count: int, time: float, total: FloatArray) -> None:
-        """One more batch; `time` is the mean number of its episodes."""
-        self._counts.append(count)
-        self._times.append(count * time)
-        self._totals.append(total)
-        if len(self._counts) > TUNING.drift_parts:
-            self._counts = _joined(self._counts)
-            self._times = _joined(self._times)
-            self._totals = _joined(self._totals)
-
-    @property
-    def first(self) -> tuple[int, float]:
-        """Number and sum of what was read first."""
-        return self._counts[0], float(self._totals[0].sum())
-
-    def parts(self, episodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Counts [p], mean times as shares of so many episodes [p], and totals [p, d]."""
-        counts = np.array(self._counts, dtype=np.float64)
-        return counts, np.array(self._times) / counts / episodes, np.array(self._totals)
-
-
-def _joined(parts: list[Any]) -> list[Any]:
-    """Neighbours added up, two by two."""
-    return [sum(parts[place + 1 : place + 2], parts[place]) for place in range(0, len(parts), 2)]
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """All readings of one prefix, by the part of the run that they come from."""
-
-    prefix: Actions
-    counts: FloatArray  # [p]
-    times: FloatArray  # [p]
-    totals: FloatArray  # [p, d]
-    variance: FloatArray  # of a reading, [d]; 0 where nothing can be said
-    traces: FloatArray  # of the correlations of what varies, and their second and third power
-    prior: tuple[float, float] = (0.0, 0.0)  # what was expected of it: readings it is worth, mean
-    reach: float = 0.0  # how far the rarest reading is from the mean, of rewards
-
-    @property
-    def mean(self) -> FloatArray:
-        return self.totals.sum(axis=0) / self.counts.sum()
-
-
-@dataclass(frozen=True, slots=True)
-class Slopes:
-    """How the readings of one prefix follow several courses.
-
-    Each part is held against what was expected after those before it, by how much further the
-    change would have come by then; without a prior that adds up to the slope of the regression.
-    Under any order of the readings a slope has a mean of 0, and the variance of a reading times its
-    weight; one reading contributes its distance from the mean times at most the largest share.
-    """
-
-    stream: Stream
-    slope: FloatArray  # [c, d]
-    weight: FloatArray  # [c]
-    largest: FloatArray  # [c]
-
-    @classmethod
-    def of(cls, stream: Stream, courses: Sequence[Course]) -> Slopes:
-        worth, mean = stream.prior
-        counts = stream.counts[1:]
-        before = np.cumsum(stream.counts)[:-1]
-        known = before + worth
-        expected = (np.cumsum(stream.totals, axis=0)[:-1] + worth * mean) / known[:, None]
-        courses_now = np.array([course(stream.times) for course in courses])
-        earlier = np.cumsum(courses_now * stream.counts, axis=1)[:, :-1] / before
-        further = courses_now[:, 1:] - earlier
-        ways = further * known / (known + counts)
-        slope = ways @ (stream.totals[1:] - counts[:, None] * expected)
-        centre = courses_now @ stream.counts / stream.counts.sum()
-        largest = abs(courses_now - centre[:, None]).max(axis=1)
-        return cls(stream, slope, (further * ways) @ counts, largest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,8 +147,6 @@ def _replayed(journal: Journal, configured: Mapping[str, Any], episodes: int) ->
         nonlocal told, made
         if kept is not None and told == kept["batch"]:
             made = checkpoint_of(learner, told)
-            if made is not None and "spent" not in kept:  # which older versions did not record
-                del made["spent"]
         told += 1
         return False
 
