@@ -103,7 +103,7 @@ class Layer:
             for (state, action), evidence in zip(
                 self.sorting.edges, self.sorting.merges.evidence, strict=True
             ):
-                settled[state * self.count.shape[1] + action] = evidence >= separation.evidence
+                settled[state * self.n_actions + action] = evidence >= separation.evidence
         return settled
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LARGEST_ROUND = 5
+MARKS = 5
 """Marks of an axis, about."""
 
 
@@ -46,7 +46,7 @@ class Scale:
         return self._powers() if self.logarithmic else self._steps()
 
     def _steps(self) -> list[float]:
-        rough = (self.high - self.low) / LARGEST_ROUND
+        rough = (self.high - self.low) / MARKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough)
         first = math.ceil(self.low / step)
@@ -55,7 +55,7 @@ class Scale:
 
     def _powers(self) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        apart = max(1, round((last - first) / LARGEST_ROUND))
+        apart = max(1, round((last - first) / MARKS))
         parts = (1, 2, 5) if last - first <= 2 else (1,)
         marks = [part * 10.0**power for power in range(first, last + 1, apart) for part in parts]
         return [mark for mark in marks if self.low <= mark <= self.high]
