@@ -45,20 +45,31 @@ def thinned(points: Sequence[Point]) -> list[Point]:
     return [*points[:-1:step], *points[-1:]]
 
 
-def convergence(points: Sequence[Point]) -> Html:
-    """Incumbent, bound and gap against episodes."""
-    shown = [point for point in thinned(points) if math.isfinite(point["value"])]
-    if len(shown) < 2:
-        return element("p", "There was no whole plan for long enough to draw how its gap closed.")
-    last = shown[-1]
-    label = (
+def drawn_points(points: Sequence[Point]) -> list[Point]:
+    """Of a course those that a drawing can show: from the first whole plan on."""
+    return [point for point in thinned(points) if math.isfinite(point["value"])]
+
+
+def closing(shown: Sequence[Point]) -> tuple[Scale, list[Html]]:
+    """Value, bound and gap against episodes, drawn; and where a number of episodes lies."""
+    across = Scale.over([p["episodes"] for p in shown], LEFT, RIGHT, logarithmic=True)
+    return across, [*_values(shown, across), *_gaps(shown, across), *_episodes(across, 404)]
+
+
+def told(last: Point) -> str:
+    """What a drawing of the course shows, for those who do not see it."""
+    return (
         f"Over {number(last['episodes'])} episodes the value of the best known plan came to "
         f"{number(last['value'])} and the bound on all plans to {number(last['bound'])}."
     )
-    across = Scale.over([p["episodes"] for p in shown], LEFT, RIGHT, logarithmic=True)
-    whole = drawing(
-        430, label, *_values(shown, across), *_gaps(shown, across), *_episodes(across, 404)
-    )
+
+
+def convergence(points: Sequence[Point]) -> Html:
+    """Incumbent, bound and gap against episodes."""
+    shown = drawn_points(points)
+    if len(shown) < 2:
+        return element("p", "There was no whole plan for long enough to draw how its gap closed.")
+    whole = drawing(430, told(shown[-1]), *closing(shown)[1])
     rows: list[list[Child]] = [
         [
             number(p["episodes"]),
