@@ -11,6 +11,7 @@ is given, or into a figure of its own, which `axes.figure` is.
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,7 +144,18 @@ def _axes(given: Axes | None) -> Axes:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "plot") from error
+    if in_notebook():
+        from matplotlib import pyplot  # whose figures a notebook shows below their cell
+
+        return pyplot.figure(figsize=(8, 4), layout="constrained").subplots()
     return Figure(figsize=(8, 4), layout="constrained").subplots()
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    running = sys.modules.get("IPython")
+    shell = running.get_ipython() if running is not None else None
+    return hasattr(shell, "kernel")
 
 
 def _nothing(got: str) -> InputError:

@@ -26,6 +26,9 @@ WIDTH, LEFT, RIGHT = 860, 74, 846
 CLOSED = 382.0
 """Where a gap lies that is closed: below all others, which have a logarithm."""
 
+FAR = 7.0
+"""Bounds so many times as far above as all that matters is high are cut off at the top."""
+
 MOST_POINTS = 600
 """That are drawn of a course, and listed below it."""
 
@@ -98,12 +101,15 @@ def _legend() -> Html:
 
 def _values(points: Sequence[Point], across: Scale) -> list[Html]:
     """The upper drawing. A bound far above all that follows would flatten the rest."""
-    late = points[len(points) // 3 :]
-    values = [p["value"] for p in points] + [p["bound"] for p in late]
-    up = Scale.over(values, 236, 14)
-    bounds = [(p["episodes"], p["bound"] if math.isfinite(p["bound"]) else up.high) for p in points]
+    values = [p["value"] for p in points]
+    late = [p["bound"] for p in points[len(points) // 3 :] if math.isfinite(p["bound"])]
+    low, high = min(values), max(values + late)
+    highest = high + FAR * (high - low)
+    bounds = [p["bound"] for p in points if p["bound"] <= highest]
+    up = Scale.over(values + late + bounds, 236, 14)
+    limits = [(p["episodes"], p["bound"] if math.isfinite(p["bound"]) else up.high) for p in points]
     incumbents = [(p["episodes"], p["value"]) for p in points]
-    above, below = _stairs(bounds, across, up), _stairs(incumbents, across, up)
+    above, below = _stairs(limits, across, up), _stairs(incumbents, across, up)
     area = element("path", d=f"M{' '.join([*above, *reversed(below)])}Z", cls="area")
     lines = [
         element("polyline", points=" ".join(side), cls=f"line {key}")

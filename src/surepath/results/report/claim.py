@@ -56,22 +56,25 @@ def statement(certificate: Certificate) -> Html:
 
 def figures(result: Result) -> Html:
     """The numbers that a person asks for first."""
+    return facts([*asked_first(result)])
+
+
+def asked_first(result: Result) -> list[tuple[str, str]]:
+    """These numbers, each with its name."""
     certificate, usage = result.certificate, result.usage
     low, high = result.interval
-    return facts(
-        [
-            ("Value of the plan", number(result.value)),
-            ("Best possible value lies in", f"{number(low)} to {number(high)}"),
-            ("May be wrong with probability", f"at most {number(certificate.failure)}"),
-            ("delta, as asked for", number(certificate.delta)),
-            ("May fall short of the best by", _tolerance(certificate)),
-            ("Guarantee", GUARANTEES.get(certificate.guarantee, certificate.guarantee)),
-            *_separation(certificate),
-            ("Episodes", _episodes(usage)),
-            ("Steps", number(usage.steps)),
-            ("Prefixes tried", number(usage.nodes)),
-        ]
-    )
+    return [
+        ("Value of the plan", number(result.value)),
+        ("Best possible value lies in", f"{number(low)} to {number(high)}"),
+        ("May be wrong with probability", f"at most {number(certificate.failure)}"),
+        ("delta, as asked for", number(certificate.delta)),
+        ("May fall short of the best by", _tolerance(certificate)),
+        ("Guarantee", GUARANTEES.get(certificate.guarantee, certificate.guarantee)),
+        *_separation(certificate),
+        ("Episodes", _episodes(usage)),
+        ("Steps", number(usage.steps)),
+        ("Prefixes tried", number(usage.nodes)),
+    ]
 
 
 def _tolerance(certificate: Certificate) -> str:
