@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from surepath.results.report.doctor import diagnosed, diagnosis_of
+from surepath.results.words import number
 from surepath.validate import plain, without_infinities
 
 DOUBTFUL, BROKEN = 1e-2, 1e-3
@@ -88,7 +89,8 @@ class Diagnosis:
             lines += [f"    {each.remedy}"] * bool(each.remedy)
         for each in self.forecasts:
             lines.append(
-                f"  {each.guarantee}: about {each.episodes:.2g} episodes ({each.low:.2g} to "
-                f"{each.high:.2g}), {each.steps:.2g} steps, {each.seconds:.2g} s{each.note}"
+                f"  {each.guarantee}: about {number(each.episodes, 2)} episodes "
+                f"({number(each.low, 2)} to {number(each.high, 2)}), "
+                f"{number(each.steps, 2)} steps, {number(each.seconds, 2)} s{each.note}"
             )
         return "\n".join(lines)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surepath.errors import InputError, visible
+from surepath.errors import InputError
 from surepath.journal.course import Point
 from surepath.results.report.charts import LEFT, RIGHT, WIDTH, closing, drawn_points, told
 from surepath.results.report.html import Html, asset, element
 from surepath.results.report.scale import Scale
 from surepath.results.report.sheet import Sheet
-from surepath.results.words import number
+from surepath.results.words import number, short
 
 HEIGHT, HEAD = 500, 64
 """Of the whole picture, and of what is written above the chart."""
@@ -25,8 +25,8 @@ FRAMES = 48
 PLAYED, HELD = 7.0, 4.0
 """Seconds: until the gap is closed, and until it begins again."""
 
-LONGEST = 100
-"""Characters of a line that fit."""
+LONGEST, LONGEST_TITLE = 100, 44
+"""Characters of a line that fit, and of the title beside the names of the lines."""
 
 
 def moving_picture(sheet: Sheet) -> str:
@@ -45,7 +45,7 @@ def moving_picture(sheet: Sheet) -> str:
         element("title", f"{sheet.title}: {told(shown[-1])}"),
         element("style", Html(f"{style}{_timing()}")),
         element("rect", width=WIDTH, height=HEIGHT, rx=8, cls="paper"),
-        element("text", _short(sheet.title), x=16, y=28, cls="name"),
+        element("text", short(sheet.title, LONGEST_TITLE), x=16, y=28, cls="name"),
         *_frames(shown, across),
         element("text", _ending(sheet), x=16, y=52, cls="said end-of-run"),
         element("g", *parts, _cover(), transform=f"translate(0 {HEAD})", cls="chart"),
@@ -63,13 +63,8 @@ def _ending(sheet: Sheet) -> str:
         return "the run goes on"
     certificate = sheet.result.certificate
     if not certificate.certified:
-        return _short(f"not certified: {certificate.reason}")
-    return _short(f"certified: {certificate.claim}")
-
-
-def _short(text: str) -> str:
-    said = visible(text)
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 4]} ..."
+        return short(f"not certified: {certificate.reason}", LONGEST)
+    return short(f"certified: {certificate.claim}", LONGEST)
 
 
 def _frames(shown: Sequence[Point], across: Scale) -> list[Html]:

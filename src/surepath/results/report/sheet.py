@@ -15,7 +15,10 @@ from surepath.results.report.doctor import Diagnosis, diagnosis_in
 from surepath.results.report.steadiness import Paid, Window, windows_of
 from surepath.results.result import Result
 from surepath.results.verify import judged_again
-from surepath.results.words import action_name
+from surepath.results.words import action_name, short
+
+LONGEST_NAME = 48
+"""Characters of an action's name that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Sheet:
         return system_name(self.call) or self.name
 
     def named(self, action: int) -> str:
-        """How an action is called."""
-        return action_name(self.actions, action)
+        """How an action is called, in a few words."""
+        return short(action_name(self.actions, action), LONGEST_NAME)
 
 
 def system_name(call: Mapping[str, Any]) -> str:
