@@ -126,6 +126,8 @@ def tables_of(found: Diagnosis) -> list[Table]:
 
 
 def _last_line(found: Diagnosis, journal: Path | None) -> str:
-    word = "[green]sound[/green]" if found.sound else "[yellow]not sound[/yellow]"
+    against = [each for each in found.findings if not each.holds]
+    odd = "; ".join(f"{each.assumption}: {each.verdict}" for each in against)
+    word = f"[yellow]not sound[/yellow] ({shown(odd)})" if odd else "[green]sound[/green]"
     kept = f"; recorded in {shown(str(journal))}" if journal else ""
     return f"{word}, by {found.episodes} episodes of {found.step_seconds:.2g} s a step{kept}"

@@ -16,6 +16,8 @@ DOUBTFUL, BROKEN = 1e-2, 1e-3
 
 
 class Verdict(StrEnum):
+    """What a pilot says of an assumption."""
+
     HOLDS = "holds"
     DOUBTFUL = "doubtful"
     BROKEN = "broken"
@@ -38,6 +40,11 @@ class Finding:
     chance: float | None = None  # p-value, where it is a test
     remedy: str = ""  # names the argument to change
     data: dict[str, Any] = field(default_factory=dict[str, Any])  # the numbers behind the words
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against it."""
+        return self.verdict is Verdict.HOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Diagnosis:
     @property
     def sound(self) -> bool:
         """Whether nothing speaks against any assumption."""
-        return all(finding.verdict is Verdict.HOLDS for finding in self.findings)
+        return all(finding.holds for finding in self.findings)
 
     def __getitem__(self, assumption: str) -> Finding:
         return next(each for each in self.findings if each.assumption == assumption)

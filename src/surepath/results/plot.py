@@ -15,13 +15,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surepath.errors import InputError, MissingExtraError, visible
+from surepath.errors import InputError, MissingExtraError
 from surepath.inference.states import UNKNOWN
 from surepath.journal.course import Purpose, course_in
 from surepath.journal.snapshot import snapshot
 from surepath.results.certificate import Certificate
 from surepath.results.result import Result
 from surepath.results.verify import judged_again
+from surepath.results.words import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,6 +168,4 @@ def _nothing(got: str) -> InputError:
 
 
 def _title(certificate: Certificate) -> str:
-    said = f"certified: {certificate.claim}"
-    text = visible(said if certificate.certified else f"not certified: {certificate.reason}")
-    return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE] + " ..."
+    return short(certificate.sentence, LONGEST_TITLE)

@@ -27,7 +27,7 @@ class NotebookLog:
         self._show([*self._kept, line])
 
     def _show(self, lines: list[str]) -> None:
-        from IPython.display import display
+        from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
         said = "\n".join(visible(line) for line in lines)
         data = {

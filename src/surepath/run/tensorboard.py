@@ -19,7 +19,7 @@ class TensorBoard:
 
     def __init__(self, folder: str | Path) -> None:
         try:
-            from tensorboardX import SummaryWriter
+            from tensorboardX import SummaryWriter  # pyright: ignore[reportMissingTypeStubs]
         except ImportError as error:
             raise MissingExtraError("tensorboardX", "tensorboard", "TensorBoard") from error
         self._writer: Any = SummaryWriter(str(folder))

@@ -28,9 +28,7 @@ def test_powers_have_the_same_distance() -> None:
     assert [scale(mark) for mark in scale.marks()] == [0, 25, 50, 75, 100]
 
 
-@pytest.mark.parametrize(
-    ("values", "marks"), [([62.0, 89.0], [65, 70, 75, 80, 85]), ([3.0], [2, 5])]
-)
+@pytest.mark.parametrize(("values", "marks"), [([62.0, 89.0], [70, 80]), ([3.0], [2, 5])])
 def test_an_axis_has_two_marks_at_least(values: list[float], marks: list[float]) -> None:
     assert Scale.over(values, 0, 100, logarithmic=True).marks() == marks
 

@@ -61,10 +61,7 @@ def _ending(sheet: Sheet) -> str:
     """What the run came to, or that it goes on."""
     if sheet.running or sheet.result is None:
         return "the run goes on"
-    certificate = sheet.result.certificate
-    if not certificate.certified:
-        return short(f"not certified: {certificate.reason}", LONGEST)
-    return short(f"certified: {certificate.claim}", LONGEST)
+    return short(sheet.result.certificate.sentence, LONGEST)
 
 
 def _frames(shown: Sequence[Point], across: Scale) -> list[Html]:
