@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 from itertools import product
 from pathlib import Path
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import surepath
 from surepath.api import report
-from surepath.bench.harness.figures import SAID_OF_A_FILE, compact
+from surepath.bench.harness.figures import svg_of
 
 FOLDER = Path(__file__).parent / "pictures"
 COLOURS = ("#0072b2", "#e69f00", "#009e73")
@@ -66,10 +64,7 @@ def merging() -> Figure:
 
 
 def write(figure: Figure, name: str) -> None:
-    drawn = io.StringIO()
-    with rc_context({"svg.hashsalt": "surepath", "svg.fonttype": "none"}):
-        figure.savefig(drawn, format="svg", metadata=dict.fromkeys(SAID_OF_A_FILE))
-    (FOLDER / f"{name}.svg").write_text(compact(drawn.getvalue()), encoding="utf-8")
+    (FOLDER / f"{name}.svg").write_text(svg_of(figure), encoding="utf-8")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 from surepath.bench.harness.report import Figure
 from surepath.errors import MissingExtraError
@@ -23,7 +24,6 @@ DASHES = ("-", "--", "-.", ":")
 def draw(figure: Figure, path: Path) -> None:
     """The figure as a file of the kind that its ending says; the same figure is the same file."""
     try:
-        from matplotlib import rc_context
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "figures of a benchmark") from error
@@ -46,10 +46,17 @@ def draw(figure: Figure, path: Path) -> None:
     if path.suffix != ".svg":
         canvas.savefig(path)
         return
+    path.write_text(svg_of(canvas), encoding="utf-8")
+
+
+def svg_of(canvas: Any) -> str:
+    """A figure of matplotlib as a small SVG: no metadata, no random names."""
+    from matplotlib import rc_context
+
     drawn = io.StringIO()
-    with rc_context({"svg.hashsalt": "surepath", "svg.fonttype": "none"}):  # no random names
+    with rc_context({"svg.hashsalt": "surepath", "svg.fonttype": "none"}):
         canvas.savefig(drawn, format="svg", metadata=dict.fromkeys(SAID_OF_A_FILE))
-    path.write_text(compact(drawn.getvalue()), encoding="utf-8")
+    return compact(drawn.getvalue())
 
 
 SAID_OF_A_FILE = ("Creator", "Date", "Format", "Type")
