@@ -205,7 +205,7 @@ def test_the_moving_picture_moves_and_ends_with_the_claim(browser: Browser, tmp_
     assert len(moments) == len(set(moments))
     assert moments[0][0] < moments[1][0] < moments[2][0]  # the cover
     assert [len(words) for _, words in moments] == [1, 1, 1]
-    assert moments[2][1][0] == result.certificate.sentence
+    assert moments[2][1] == (result.certificate.sentence,)
     still = Opened(browser.new_context(reduced_motion="reduce"), picture).page
     assert still.evaluate("document.getAnimations().length") == 0
     assert seen_at(still, 0.0)[1] == moments[2][1]

@@ -25,7 +25,7 @@ FRAMES = 48
 PLAYED, HELD = 7.0, 4.0
 """Seconds: until the gap is closed, and until it begins again."""
 
-LONGEST, LONGEST_TITLE = 100, 44
+LONGEST, LONGEST_TITLE = 112, 44
 """Characters of a line that fit, and of the title beside the names of the lines."""
 
 
