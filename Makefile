@@ -7,7 +7,7 @@ PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 
-.PHONY: demo fuzz test test-slow test-oldest bench bench-quick bench-report format clean
+.PHONY: demo docs fuzz test test-slow test-oldest bench bench-quick bench-report format clean pictures
 
 demo: .venv/core
 	$(BIN)/surepath learn lock -p horizon=20 -p actions=4
@@ -46,6 +46,14 @@ bench: .venv/dev
 # How quickly a page with twenty thousand prefixes answers in this machine's browser.
 bench-report: .venv/dev
 	cd tests && ../$(BIN)/python -m browser.answers
+
+# The site of the docs; the same build is a test.
+docs: .venv/dev
+	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build
+
+# The pictures of the docs, made by the tool itself.
+pictures: .venv/dev
+	$(BIN)/python docs/pictures.py
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

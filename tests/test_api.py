@@ -393,3 +393,24 @@ def test_a_future_beyond_the_horizon_costs_what_it_tries() -> None:
     assert problem.is_optimal(result.actions)
     assert result.certificate.bounds is not None
     assert result.certificate.bounds.expansions == 0
+
+
+# ---------------------------------------------------------------- in words
+
+
+def test_a_result_prints_what_a_person_asks_first() -> None:
+    result = surepath.learn(surepath.make("lock", horizon=3, actions=2))
+    plan, value, claim, cost = str(result).splitlines()
+    assert plan == "plan " + " ".join(map(str, result.actions))
+    assert value.startswith("value 0.")
+    assert claim == f"certified: {result.certificate.claim}"
+    assert cost.startswith(f"{result.episodes:,} episodes")
+    assert str(result.certificate).startswith(claim)
+    for assumption in result.certificate.assumptions:
+        assert f"- {assumption}" in str(result.certificate).splitlines()
+
+
+def test_a_result_without_a_certificate_says_so() -> None:
+    result = surepath.learn(surepath.make("lock", horizon=3, actions=2), budget=20)
+    assert f"not certified: {result.certificate.reason}" in str(result).splitlines()
+    assert "certified: none" not in str(result.certificate)

@@ -16,8 +16,9 @@ from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.so_far import so_far
 from surepath.prepare.start import start
+from surepath.results.report.moving import moving_picture
 from surepath.results.report.page import page_of
-from surepath.results.report.sheet import sheet_of_journal, sheet_of_result
+from surepath.results.report.sheet import Sheet, sheet_of_journal, sheet_of_result
 from surepath.results.result import Result, load, restored
 from surepath.results.round import Callback
 from surepath.results.verify import Verification
@@ -36,6 +37,7 @@ class Page(NamedTuple):
 
     html: str
     running: bool  # whether another process is just writing its journal
+    picture: str | None = None  # an SVG of the run closing its gap, where it was asked for
 
 
 def learn(
@@ -191,19 +193,27 @@ def verify(path: str | Path) -> Verification:
     return found.and_also(replayed.differences, ())
 
 
-def report(path: str | Path, *, reload_seconds: float | None = None) -> Page:
+def report(
+    path: str | Path, *, reload_seconds: float | None = None, animated: bool = False
+) -> Page:
     """A page about a run, of a saved result or a journal: a text of HTML that stands alone.
 
     A run that another process is just writing is shown as far as it has come.
     reload_seconds: how often the page of such a run loads anew, if somebody writes it anew.
+    animated: also a picture of the run closing its gap; only a journal knows how it did.
     """
     if not is_journal(path):
-        return Page(page_of(sheet_of_result(load(path), Path(path).name)), running=False)
+        return _page(sheet_of_result(load(path), Path(path).name), None, animated)
     with snapshot(Path(path)) as (journal, running):
         said = journal.get("result")
         found = so_far(journal) if said is None else restored(said, f"the result in {path}")
         sheet = sheet_of_journal(journal, found, running=running)
-        return Page(page_of(sheet, reload_seconds=reload_seconds if running else None), running)
+        return _page(sheet, reload_seconds if running else None, animated)
+
+
+def _page(sheet: Sheet, reload_seconds: float | None, animated: bool) -> Page:
+    picture = moving_picture(sheet) if animated else None
+    return Page(page_of(sheet, reload_seconds=reload_seconds), sheet.running, picture)
 
 
 def proof(path: str | Path) -> list[str]:

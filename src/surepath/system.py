@@ -283,8 +283,13 @@ class Declared:
 def action_names(system: System) -> tuple[str, ...]:
     """What a system calls its actions; empty where it does not, or not all of them."""
     said = Declared(system).action_names
-    names = () if said is None else tuple(str(each) for each in said)
+    names = () if said is None else tuple(_writable(str(each)) for each in said)
     return names if len(names) == system.n_actions else ()
+
+
+def _writable(text: str) -> str:
+    """A text that every file can hold: halves of characters are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 Play: TypeAlias = tuple[Sequence[Any], Sequence[float]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 import subprocess
 import sys
 import threading
@@ -27,11 +26,9 @@ from minigrid.wrappers import ImgObsWrapper
 
 import surepath
 from corridor import Corridor, draw, newest
-from places import ROOT
 from surepath.adapters.gym import WATCHERS, as_system, is_gym
 from surepath.adapters.wrappers import Confusion, FixedStart, GaussianNoise
 
-GUIDE = ROOT / "docs" / "environments.md"
 SOURCE = Path(surepath.__file__).parent
 
 
@@ -212,10 +209,3 @@ def wrapped(env: Any) -> Iterator[Any]:
     while env is not env.unwrapped:
         env = env.env
         yield env
-
-
-def test_the_guide() -> None:
-    """Every example of the page runs, one after the other as it is read."""
-    names: dict[str, Any] = {}
-    for example in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
-        exec(compile(example, GUIDE.name, "exec"), names)

@@ -191,3 +191,38 @@ def test_a_narrow_page_fits(browser: Browser, pages: dict[str, Path]) -> None:
         assert opened.page.evaluate(wide) == 0
         assert faults(opened.page) == []
     context.close()
+
+
+def test_the_moving_picture_moves_and_ends_with_the_claim(browser: Browser, tmp_path: Path) -> None:
+    """In a page, as a picture is shown: the cover goes away, and numbers take turns."""
+    journal, picture = tmp_path / "run.db", tmp_path / "gap.svg"
+    result = surepath.learn("lock", horizon=6, journal=journal)
+    drawn = report(journal, animated=True).picture
+    assert drawn is not None
+    picture.write_text(drawn, encoding="utf-8")
+    page = Opened(browser.new_context(reduced_motion="no-preference"), picture).page
+    moments = [seen_at(page, share) for share in (0.0, 0.3, 0.9)]
+    assert len(moments) == len(set(moments))
+    assert moments[0][0] < moments[1][0] < moments[2][0]  # the cover
+    assert [len(words) for _, words in moments] == [1, 1, 1]
+    assert moments[2][1] == (result.certificate.sentence,)
+    still = Opened(browser.new_context(reduced_motion="reduce"), picture).page
+    assert still.evaluate("document.getAnimations().length") == 0
+    assert seen_at(still, 0.0)[1] == moments[2][1]
+
+
+def seen_at(page: Page, share: float) -> tuple[float, tuple[str, ...]]:
+    """Where the cover begins, and what is said, at such a share of the time it plays."""
+    moved = """share => {
+      for (const each of document.getAnimations()) {
+        each.pause();
+        const timing = each.effect.getComputedTiming();
+        each.currentTime = timing.duration * (1 + share);
+      }
+      const shown = each => getComputedStyle(each).opacity > 0.5;
+      const said = [...document.querySelectorAll(".said")].filter(shown);
+      const cover = document.querySelector(".cover").getBoundingClientRect();
+      return [cover.x, said.map(each => each.textContent)];
+    }"""
+    at, words = page.evaluate(moved, share)
+    return at, tuple(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from rich.console import Console
 import surepath
 from flaky import Walk
 from reports import HOSTILE
+from surepath.api import report
+from surepath.cli.output import show_result
 from surepath.cli.result_tables import evidence, summary, written
 from surepath.system import System
 
@@ -96,3 +99,19 @@ def test_hostile_names_and_notes_stay_text() -> None:
         assert all(c.isprintable() for c in text)
         assert "\u202e" not in text
     assert "[red]b[/red]" in "".join(printed(evidence(hostile, system)))
+
+
+def test_codes_of_signs_and_long_names_do_not_take_over(tmp_path: Path) -> None:
+    """What Rich would draw as a sign stays as it is written; a name is cut, also in the plan."""
+    system = Named(action_names=(":smile: " + "W" * 10_000, ":bomb:\ud800" + "M" * 10_000))
+    path = tmp_path / "run.db"
+    result = surepath.learn(system, journal=path)
+    out = io.StringIO()
+    show_result(result, system, None, None, out, as_json=False)
+    text = out.getvalue()
+    assert ":smile:" in text
+    assert ":bomb:\\ud800" in text
+    assert "W" * 24 not in text
+    page = report(path).html
+    assert ":bomb:\\ud800" in page
+    assert "W" * 60 not in page

@@ -21,6 +21,7 @@ from surepath.bench.families.sick import (
 )
 from surepath.bench.suites.broken import look_alike
 from surepath.bench.suites.doctor import PATIENTS
+from surepath.doctor import payments
 from surepath.doctor.change import DRIFT
 from surepath.doctor.determinism import START
 from surepath.doctor.linearity import BLIND, LINEAR
@@ -94,6 +95,15 @@ def test_tails_and_bends() -> None:
     bent = looked(Cart(bend=0.1))[LINEAR]
     assert bent.verdict is Verdict.BROKEN
     assert "features=" in bent.remedy
+
+
+def test_a_sensor_that_is_cut_off_has_no_tails() -> None:
+    """Half a bell is narrower than a bell, and what lies on its other side stands out of it."""
+    gauge = np.random.default_rng(0).normal(size=(2000, 2))
+    gauge[:, 0] = np.minimum(gauge[:, 0], 0.2)
+    assert len(payments._outlying(gauge)) == 1
+    gauge[0, 1] = 9.0
+    assert payments._outlying(gauge)[0] < 1e-9
 
 
 def test_features_that_see_nothing() -> None:

@@ -25,13 +25,9 @@ from sklearn.preprocessing import (
 
 import surepath
 from cranes import PILOT, SCHEDULE, Camera, Crane, learn, pilot, resolved, solves
-from places import ROOT
 from surepath.features import Linear, OneHot
 from surepath.prepare.pilot import draw_pilot
 from surepath.run.runner import Runner
-
-GUIDE = ROOT / "docs" / "features.md"
-
 
 # ---------------------------------------------------------------- scikit-learn transformers
 
@@ -252,19 +248,3 @@ def test_importing_surepath_stays_light() -> None:
     code = f"import sys, surepath; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
-
-
-# ---------------------------------------------------------------- the guide
-
-
-def test_every_example_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert blocks
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(GUIDE), "exec"), names)
-    # What is printed in the guide is what is printed.
-    printed = capsys.readouterr().out
-    for comment in re.findall(r"\n# (.*?)(?:\.\.\.)?\n```", GUIDE.read_text(), re.DOTALL):
-        said = " ".join(line.removeprefix("# ") for line in comment.splitlines())
-        assert said.strip() in printed

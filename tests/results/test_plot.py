@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 
 import surepath
 from flaky import Walk
-from places import ASSETS, ROOT
+from places import ASSETS
 from reports import HOSTILE
 
 
@@ -68,16 +67,3 @@ def test_there_is_not_always_something_to_draw(tmp_path: Path) -> None:
     )
     with pytest.raises(surepath.InputError, match="nothing to plot"):
         fixed.plot_states()
-
-
-def test_the_example_of_the_page_about_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = (ROOT / "docs" / "report.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(example, "report.md", "exec"), names)
-    result = names["result"]
-    assert isinstance(result, surepath.Result)
-    assert result.certified

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -82,3 +84,33 @@ def test_a_terminal_cuts_lines_off(width: int, monkeypatch: pytest.MonkeyPatch) 
     assert all(len(line) <= width for line in kept)
     assert any("1,234,567" in line for line in kept)
     assert (width == 200) == any(WEAKEST.strip() in line for line in kept)
+
+
+def test_in_a_notebook_the_log_is_one_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines stay text, and the latest round is shown before it gets a line."""
+    shown = list[dict[str, str]]()
+
+    class Handle:
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown.append(data)
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert raw
+        assert display_id
+        assert not shown  # once
+        shown.append(data)
+        return Handle()
+
+    display_module = ModuleType("IPython.display")
+    display_module.display = display  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display_module)
+    console = Console(file=io.StringIO(), force_jupyter=True)
+    hostile = "<img src=x>\x1b[31m"
+    monkeypatch.setattr("test_progress.WEAKEST", hostile)
+    assert logged(console, [0.5, 3, 3.5], monkeypatch) == []  # nothing beside it
+    assert [len(data["text/plain"].splitlines()) for data in shown] == [1, 1, 1, 2, 3, 3]
+    for data in shown:
+        assert "<img" not in data["text/html"]
+        assert "\x1b" not in data["text/html"] + data["text/plain"]

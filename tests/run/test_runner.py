@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from itertools import count, pairwise
 from pathlib import Path
@@ -18,7 +17,6 @@ import surepath
 from clocks import Clock
 from flaky import Faulty, Gauge, Walk, breaks, content
 from kills import Kills, check_as_if_never_killed, killed_and_resumed
-from places import ROOT
 from surepath.decoding import limits
 from surepath.errors import EpisodeError, InputError, JournalError
 from surepath.journal.database import Journal
@@ -332,16 +330,6 @@ def test_rows_are_written_while_a_batch_runs(
         assert journal.count() == (62, 0)
     # Three episodes are reported together after 3/8 s, and two reports are written together.
     assert written == [[3, 3]] * 10 + [[2]]
-
-
-def test_the_examples_of_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (ROOT / "docs" / "running.md").read_text()
-    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) >= 3
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "__main__"}
-    for example in examples:
-        exec(compile(example, "running.md", "exec"), names)
 
 
 def test_an_error_is_cut_where_a_journal_would_refuse_it() -> None:

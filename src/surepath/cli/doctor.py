@@ -34,6 +34,7 @@ from surepath.doctor.finding import Diagnosis
 from surepath.features import NAMES
 from surepath.prepare.call import Call
 from surepath.prepare.systems import system_named
+from surepath.results.words import number
 
 COLOURS = {"holds": "green", "doubtful": "yellow", "broken": "red"}
 
@@ -95,7 +96,7 @@ def doctor_command(
     if as_json:
         out.write(found.to_json() + "\n")
     else:
-        own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH)
+        own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH, emoji=False)
         for table in tables_of(found):
             own.print(table)
         own.print(_last_line(found, journal), highlight=False)
@@ -113,18 +114,20 @@ def tables_of(found: Diagnosis) -> list[Table]:
         table.add_row(shown(each.assumption), f"[{colour}]{each.verdict}[/]", chance, words)
     costs = Table("a run", "episodes", "between", "steps", f"seconds, {found.workers} at a time")
     for each in found.forecasts:
-        between = f"{each.low:.2g} .. {each.high:.2g}{shown(each.note)}"
+        between = f"{number(each.low, 2)} .. {number(each.high, 2)}{shown(each.note)}"
         costs.add_row(
             each.guarantee,
-            f"{each.episodes:.2g}",
+            number(each.episodes, 2),
             between,
-            f"{each.steps:.2g}",
-            f"{each.seconds:.2g}",
+            number(each.steps, 2),
+            number(each.seconds, 2),
         )
     return [table, costs] if found.forecasts else [table]
 
 
 def _last_line(found: Diagnosis, journal: Path | None) -> str:
-    word = "[green]sound[/green]" if found.sound else "[yellow]not sound[/yellow]"
+    against = [each for each in found.findings if not each.holds]
+    odd = "; ".join(f"{each.assumption}: {each.verdict}" for each in against)
+    word = f"[yellow]not sound[/yellow] ({shown(odd)})" if odd else "[green]sound[/green]"
     kept = f"; recorded in {shown(str(journal))}" if journal else ""
     return f"{word}, by {found.episodes} episodes of {found.step_seconds:.2g} s a step{kept}"

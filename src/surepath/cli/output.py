@@ -19,7 +19,7 @@ from surepath.system import System
 PIPED_WIDTH = 110
 """Columns of a table that is not shown on a terminal."""
 
-console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, emoji=False)
 
 
 def own_output() -> TextIO:
@@ -65,7 +65,7 @@ def show_result(
     if as_json:
         out.write(result.to_json() + "\n")
     else:
-        own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH)
+        own = Console(file=out, width=None if out.isatty() else PIPED_WIDTH, emoji=False)
         if result.certificate.levels:
             own.print(evidence(result, system), highlight=False)
         own.print(summary(result, system), highlight=False)

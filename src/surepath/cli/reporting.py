@@ -23,6 +23,10 @@ def report_command(
         bool, typer.Option("--watch", help="Write it anew while the run goes on.")
     ] = False,
     every: Annotated[float, typer.Option(help="Seconds between two pages, with --watch.")] = 5.0,
+    animate: Annotated[
+        Path | None,
+        typer.Option(help="Also an SVG of the run closing its gap, which moves in a browser."),
+    ] = None,
 ) -> None:
     """Write a page about a run: its claim, how the gap closed, the plan, the states, the cost.
 
@@ -33,6 +37,8 @@ def report_command(
         raise InputError("there is no such file", got=str(file), remedy="Give a journal.")
     to = out or file.with_suffix(".html")
     check_output(to, file)
+    if animate is not None:
+        check_output(animate, file, to)
     if not every > 0:
         raise InputError(
             "pages are some time apart",
@@ -40,10 +46,16 @@ def report_command(
             remedy="Give a number of seconds.",
         )
     while True:
-        page = report(file, reload_seconds=every if watch else None)
-        with replaced(to) as place:
-            place.write_text(page.html, encoding="utf-8")
-        typer.echo(f"{len(page.html.encode()) / 1000:,.0f} kB in {to}")
+        page = report(file, reload_seconds=every if watch else None, animated=animate is not None)
+        _write(to, page.html)
+        if animate is not None and page.picture is not None:
+            _write(animate, page.picture)
         if not (watch and page.running):
             return
         time.sleep(every)
+
+
+def _write(to: Path, text: str) -> None:
+    with replaced(to) as place:
+        place.write_text(text, encoding="utf-8")
+    typer.echo(f"{len(text.encode()) / 1000:,.0f} kB in {to}")

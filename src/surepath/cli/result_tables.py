@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from surepath.builtin_problems.base import Problem
@@ -12,14 +13,14 @@ from surepath.cli.tables import shown
 from surepath.results.certificate import Level
 from surepath.results.result import Result
 from surepath.results.usage import Usage
-from surepath.results.words import action_name, number, second_best
+from surepath.results.words import action_name, number, second_best, short
 from surepath.system import Actions, System, action_names
 
 MOST_ACTIONS = 40
 """Of a plan that are written out."""
 
 LONGEST_NAME = 24
-"""Of an action, in a column of a table."""
+"""Characters of an action's name that are shown."""
 
 Cell = Callable[[Level], str]
 
@@ -30,7 +31,7 @@ def evidence(result: Result, system: System) -> Table:
     levels = result.certificate.levels
     columns: dict[str, Cell] = {
         "step": lambda level: str(level.level),
-        "action": lambda level: _named(names, level.action)[:LONGEST_NAME],
+        "action": lambda level: _named(names, level.action),
         "worth": lambda level: f"{level.estimates[level.action]:.4f}",
         "lead": lambda level: f"{level.margin:.4f}" if math.isfinite(level.margin) else "-",
         "width": lambda level: f"{level.width:.4f}" if math.isfinite(level.width) else "-",
@@ -48,12 +49,12 @@ def evidence(result: Result, system: System) -> Table:
 
 
 def _named(names: Sequence[str], action: int) -> str:
-    return shown(action_name(names, action))
+    return escape(short(action_name(names, action), LONGEST_NAME))
 
 
 def _second(names: Sequence[str], level: Level) -> str:
     other = second_best(level.estimates, level.action)
-    return "-" if other is None else _named(names, other)[:LONGEST_NAME]
+    return "-" if other is None else _named(names, other)
 
 
 def summary(result: Result, system: System) -> Table:

@@ -200,7 +200,7 @@ def serve_command(
 ) -> None:
     """Ask for episodes on standard output and read them from standard input, as lines of JSON.
 
-    Exit codes as of learn. The lines are described in docs/running.md.
+    Exit codes as of learn. The lines are described in docs/hardware.md.
     """
     out = own_output()
     how = "the same command goes on where it was" if journal else how_to_go_on(None, None)

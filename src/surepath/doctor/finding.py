@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from surepath.results.report.doctor import diagnosed, diagnosis_of
+from surepath.results.words import number
 from surepath.validate import plain, without_infinities
 
 DOUBTFUL, BROKEN = 1e-2, 1e-3
@@ -15,6 +16,8 @@ DOUBTFUL, BROKEN = 1e-2, 1e-3
 
 
 class Verdict(StrEnum):
+    """What a pilot says of an assumption."""
+
     HOLDS = "holds"
     DOUBTFUL = "doubtful"
     BROKEN = "broken"
@@ -37,6 +40,11 @@ class Finding:
     chance: float | None = None  # p-value, where it is a test
     remedy: str = ""  # names the argument to change
     data: dict[str, Any] = field(default_factory=dict[str, Any])  # the numbers behind the words
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against it."""
+        return self.verdict is Verdict.HOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class Diagnosis:
     @property
     def sound(self) -> bool:
         """Whether nothing speaks against any assumption."""
-        return all(finding.verdict is Verdict.HOLDS for finding in self.findings)
+        return all(finding.holds for finding in self.findings)
 
     def __getitem__(self, assumption: str) -> Finding:
         return next(each for each in self.findings if each.assumption == assumption)
@@ -88,7 +96,8 @@ class Diagnosis:
             lines += [f"    {each.remedy}"] * bool(each.remedy)
         for each in self.forecasts:
             lines.append(
-                f"  {each.guarantee}: about {each.episodes:.2g} episodes ({each.low:.2g} to "
-                f"{each.high:.2g}), {each.steps:.2g} steps, {each.seconds:.2g} s{each.note}"
+                f"  {each.guarantee}: about {number(each.episodes, 2)} episodes "
+                f"({number(each.low, 2)} to {number(each.high, 2)}), "
+                f"{number(each.steps, 2)} steps, {number(each.seconds, 2)} s{each.note}"
             )
         return "\n".join(lines)

@@ -6,11 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import Pilot
 from surepath.system import FloatArray
 from surepath.theory.special import beta_share
+
+PILED_UP = 0.1
+"""Share of the readings that are equal to the largest or the smallest, where a sensor cuts off."""
 
 RANGE, WHEN, TAILS = "range of rewards", "what is paid, and when", "no heavy tails"
 
@@ -106,10 +110,16 @@ def _numbers(observations: Any) -> FloatArray:
     return observations.reshape(len(observations), -1).astype(np.float64)
 
 
+def _cut_off(rows: FloatArray) -> NDArray[np.bool_]:
+    """Numbers that pile up at an end of their range: half a bell has another largest distance."""
+    ends = [(rows == end).mean(axis=0) for end in (rows.min(axis=0), rows.max(axis=0))]
+    return np.maximum(*ends) > PILED_UP
+
+
 def _outlying(rows: FloatArray) -> list[float]:
     """For every number that takes many values: the chance of so large a largest distance."""
     many = np.array([len(np.unique(column)) > len(rows) / 2 for column in rows.T], dtype=bool)
-    rows = rows[:, many]
+    rows = rows[:, many & ~_cut_off(rows)]
     n = len(rows)
     spread = rows.std(axis=0, ddof=1)
     rows, spread = rows[:, spread > 0], spread[spread > 0]

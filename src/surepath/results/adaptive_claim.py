@@ -13,6 +13,7 @@ from surepath.inference.terms import EXACT, MOST_SEQUENCES, Terms
 from surepath.results.assumptions import of_adaptive, sure_of
 from surepath.results.certificate import Audit, Certificate, Level, Source, Status
 from surepath.results.hints import SEE_DOCTOR
+from surepath.results.words import number
 
 TOO_SHORT = (
     ": use other features, or a longer future (by default a run looks further ahead by itself, as "
@@ -200,7 +201,9 @@ def _open(judged: Judgement) -> str:
         )
     more = more_episodes(judged)
     about = (
-        "" if math.isinf(more) or not more else f"; about {more:.2g} more episodes would settle it"
+        ""
+        if math.isinf(more) or not more
+        else f"; about {number(more, 2)} more episodes would settle it"
     )
     return " and ".join(parts) + about + _cheaper(judged)
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from surepath.decoding.kinds import Bottomless, Probability, Unbounded
+from surepath.errors import visible
 from surepath.inference.terms import Terms
 from surepath.theory.schedule import Bounds, Schedule
 from surepath.validate import plain
@@ -105,6 +106,18 @@ class Certificate:
     @property
     def certified(self) -> bool:
         return self.status.certified
+
+    @property
+    def sentence(self) -> str:
+        """The claim, or why there is none."""
+        if self.certified:
+            return f"certified: {visible(self.claim)}"
+        return f"not certified: {visible(self.reason)}"
+
+    def __str__(self) -> str:
+        because = [f"because {visible(self.reason)}"] if self.certified else []
+        assumed = [f"- {visible(each)}" for each in self.assumptions]
+        return "\n".join([self.sentence, *because, "it assumes:", *assumed])
 
     def to_dict(self) -> dict[str, Any]:
         return {"certified": self.certified, **plain(self)}

@@ -11,16 +11,18 @@ is given, or into a figure of its own, which `axes.figure` is.
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surepath.errors import InputError, MissingExtraError, visible
+from surepath.errors import InputError, MissingExtraError
 from surepath.inference.states import UNKNOWN
 from surepath.journal.course import Purpose, course_in
 from surepath.journal.snapshot import snapshot
 from surepath.results.certificate import Certificate
 from surepath.results.result import Result
 from surepath.results.verify import judged_again
+from surepath.results.words import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +145,18 @@ def _axes(given: Axes | None) -> Axes:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "plot") from error
+    if in_notebook():
+        from matplotlib import pyplot  # whose figures a notebook shows below their cell
+
+        return pyplot.figure(figsize=(8, 4), layout="constrained").subplots()
     return Figure(figsize=(8, 4), layout="constrained").subplots()
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    running = sys.modules.get("IPython")
+    shell = running.get_ipython() if running is not None else None
+    return hasattr(shell, "kernel")
 
 
 def _nothing(got: str) -> InputError:
@@ -155,6 +168,4 @@ def _nothing(got: str) -> InputError:
 
 
 def _title(certificate: Certificate) -> str:
-    said = f"certified: {certificate.claim}"
-    text = visible(said if certificate.certified else f"not certified: {certificate.reason}")
-    return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE] + " ..."
+    return short(certificate.sentence, LONGEST_TITLE)

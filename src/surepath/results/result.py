@@ -17,6 +17,7 @@ from surepath.results.certificate import SCHEMA, Certificate
 from surepath.results.coherent import check_coherent
 from surepath.results.older import upgraded
 from surepath.results.usage import MISHAPS, Usage
+from surepath.results.words import number
 from surepath.system import Actions
 from surepath.validate import plain, without_infinities
 
@@ -133,6 +134,19 @@ class Result:
         from surepath.results.plot import plot_states
 
         return plot_states(self, axes)
+
+    def __str__(self) -> str:
+        """What a person asks first; `certificate` has what it assumes."""
+        low, high = self.interval
+        return "\n".join(
+            [
+                f"plan {' '.join(map(str, self.actions))}",
+                f"value {number(self.value)}, the best possible is in "
+                f"[{number(low)}, {number(high)}]",
+                self.certificate.sentence,
+                f"{number(self.episodes)} episodes, {number(self.steps)} steps",
+            ]
+        )
 
     def _repr_html_(self) -> str:
         from surepath.results.report.notebook import of_result

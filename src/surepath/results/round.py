@@ -43,5 +43,22 @@ def log_cells(found: Round) -> dict[str, str]:
     }
 
 
+def measured(found: Round) -> dict[str, float]:
+    """The numbers of a round that are known, by name: what a curve is drawn of."""
+    numbers = {
+        "steps": found.steps,
+        "value": found.value,
+        "bound": found.bound,
+        "gap": found.gap,
+        "states": found.states,
+        "open_questions": found.open_questions,
+    }
+    return {
+        name: float(each)
+        for name, each in numbers.items()
+        if each is not None and math.isfinite(each)
+    }
+
+
 Callback: TypeAlias = Callable[[Round], object]
 """Is called after every round; the run stops when it returns True."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from surepath.errors import visible
+
 
 def number(value: float, digits: int = 4) -> str:
     """A number for people: with a separator where it is whole, short where it is not."""
@@ -22,6 +24,12 @@ def number(value: float, digits: int = 4) -> str:
 def action_name(names: Sequence[str], action: int) -> str:
     """How an action is called; its number where it has no name."""
     return names[action] if action < len(names) else str(action)
+
+
+def short(text: str, longest: int) -> str:
+    """The beginning of a text that may be anything, on one line of at most so many characters."""
+    said = visible(text)
+    return said if len(said) <= longest else f"{said[: longest - 3]}..."
 
 
 def second_best(estimates: Sequence[float], chosen: int) -> int | None:

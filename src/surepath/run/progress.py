@@ -1,5 +1,7 @@
 """The log of a run: a line for a round, and on a terminal the latest one redrawn below them.
 
+In a notebook the whole log is one output.
+
 A line is never broken: where output is piped it is as long as it is, and a terminal cuts it off.
 """
 
@@ -13,6 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from surepath.learners.base import Asking
+from surepath.run.notebook_log import NotebookLog
 
 REDRAW_SECONDS = 0.1
 """Least time between two states of the last line on a terminal."""
@@ -30,13 +33,14 @@ class Progress:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._live: Live | None = None
+        self._notebook = NotebookLog() if self._console.is_jupyter else None
         self._started = self._drawn = time.monotonic()
         self._written = self._started
         self._columns: tuple[str, ...] = ()  # of the last heading
         self._waiting: dict[str, str] | None = None  # the last round, where no line says it
 
     def __enter__(self) -> Progress:
-        if self._console.is_terminal:
+        if self._console.is_terminal and self._notebook is None:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         return self
@@ -55,12 +59,18 @@ class Progress:
     def __call__(self, learner: Asking) -> None:
         now = time.monotonic()
         self._waiting = {"time": f"{now - self._started:.1f}s", **learner.status()}
-        if self._live is not None and now - self._drawn >= REDRAW_SECONDS:
+        if now - self._drawn >= REDRAW_SECONDS:
             self._drawn = now
-            self._live.update(_text(line_of(self._waiting)), refresh=True)
+            self._redraw(line_of(self._waiting))
         if now - self._written >= LINE_SECONDS:
             self._written = now
             self._write(self._waiting)
+
+    def _redraw(self, line: str) -> None:
+        if self._live is not None:
+            self._live.update(_text(line), refresh=True)
+        if self._notebook is not None:
+            self._notebook.latest(line)
 
     def _write(self, cells: dict[str, str]) -> None:
         if tuple(cells) != self._columns:
@@ -70,7 +80,9 @@ class Progress:
         self._waiting = None
 
     def _print(self, line: str) -> None:
-        if self._console.is_terminal:
+        if self._notebook is not None:
+            self._notebook.keep(line)
+        elif self._console.is_terminal:
             self._console.print(_text(line))
         else:
             self._console.print(line, soft_wrap=True, markup=False, highlight=False)

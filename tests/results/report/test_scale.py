@@ -28,6 +28,11 @@ def test_powers_have_the_same_distance() -> None:
     assert [scale(mark) for mark in scale.marks()] == [0, 25, 50, 75, 100]
 
 
+@pytest.mark.parametrize(("values", "marks"), [([62.0, 89.0], [70, 80]), ([3.0], [2, 5])])
+def test_an_axis_has_two_marks_at_least(values: list[float], marks: list[float]) -> None:
+    assert Scale.over(values, 0, 100, logarithmic=True).marks() == marks
+
+
 def test_what_is_not_finite_or_outside_lies_at_an_end() -> None:
     scale = Scale.over([0.0, math.inf, math.nan, 2.0], 10, 20)
     assert (scale(-5), scale(1), scale(99)) == (10, 15, 20)

@@ -26,6 +26,9 @@ WIDTH, LEFT, RIGHT = 860, 74, 846
 CLOSED = 382.0
 """Where a gap lies that is closed: below all others, which have a logarithm."""
 
+FAR = 7.0
+"""Bounds so many times as far above as all that matters is high are cut off at the top."""
+
 MOST_POINTS = 600
 """That are drawn of a course, and listed below it."""
 
@@ -45,20 +48,31 @@ def thinned(points: Sequence[Point]) -> list[Point]:
     return [*points[:-1:step], *points[-1:]]
 
 
-def convergence(points: Sequence[Point]) -> Html:
-    """Incumbent, bound and gap against episodes."""
-    shown = [point for point in thinned(points) if math.isfinite(point["value"])]
-    if len(shown) < 2:
-        return element("p", "There was no whole plan for long enough to draw how its gap closed.")
-    last = shown[-1]
-    label = (
+def drawn_points(points: Sequence[Point]) -> list[Point]:
+    """Of a course those that a drawing can show: from the first whole plan on."""
+    return [point for point in thinned(points) if math.isfinite(point["value"])]
+
+
+def closing(shown: Sequence[Point]) -> tuple[Scale, list[Html]]:
+    """Value, bound and gap against episodes, drawn; and where a number of episodes lies."""
+    across = Scale.over([p["episodes"] for p in shown], LEFT, RIGHT, logarithmic=True)
+    return across, [*_values(shown, across), *_gaps(shown, across), *_episodes(across, 404)]
+
+
+def told(last: Point) -> str:
+    """What a drawing of the course shows, for those who do not see it."""
+    return (
         f"Over {number(last['episodes'])} episodes the value of the best known plan came to "
         f"{number(last['value'])} and the bound on all plans to {number(last['bound'])}."
     )
-    across = Scale.over([p["episodes"] for p in shown], LEFT, RIGHT, logarithmic=True)
-    whole = drawing(
-        430, label, *_values(shown, across), *_gaps(shown, across), *_episodes(across, 404)
-    )
+
+
+def convergence(points: Sequence[Point]) -> Html:
+    """Incumbent, bound and gap against episodes."""
+    shown = drawn_points(points)
+    if len(shown) < 2:
+        return element("p", "There was no whole plan for long enough to draw how its gap closed.")
+    whole = drawing(430, told(shown[-1]), *closing(shown)[1])
     rows: list[list[Child]] = [
         [
             number(p["episodes"]),
@@ -87,12 +101,15 @@ def _legend() -> Html:
 
 def _values(points: Sequence[Point], across: Scale) -> list[Html]:
     """The upper drawing. A bound far above all that follows would flatten the rest."""
-    late = points[len(points) // 3 :]
-    values = [p["value"] for p in points] + [p["bound"] for p in late]
-    up = Scale.over(values, 236, 14)
-    bounds = [(p["episodes"], p["bound"] if math.isfinite(p["bound"]) else up.high) for p in points]
+    values = [p["value"] for p in points]
+    late = [p["bound"] for p in points[len(points) // 3 :] if math.isfinite(p["bound"])]
+    low, high = min(values), max(values + late)
+    highest = high + FAR * (high - low)
+    bounds = [p["bound"] for p in points if p["bound"] <= highest]
+    up = Scale.over(values + late + bounds, 236, 14)
+    limits = [(p["episodes"], p["bound"] if math.isfinite(p["bound"]) else up.high) for p in points]
     incumbents = [(p["episodes"], p["value"]) for p in points]
-    above, below = _stairs(bounds, across, up), _stairs(incumbents, across, up)
+    above, below = _stairs(limits, across, up), _stairs(incumbents, across, up)
     area = element("path", d=f"M{' '.join([*above, *reversed(below)])}Z", cls="area")
     lines = [
         element("polyline", points=" ".join(side), cls=f"line {key}")

@@ -56,28 +56,35 @@ def statement(certificate: Certificate) -> Html:
 
 def figures(result: Result) -> Html:
     """The numbers that a person asks for first."""
+    return facts([*asked_first(result)])
+
+
+def asked_first(result: Result) -> list[tuple[str, str]]:
+    """These numbers, each with its name."""
     certificate, usage = result.certificate, result.usage
     low, high = result.interval
-    return facts(
-        [
-            ("Value of the plan", number(result.value)),
-            ("Best possible value lies in", f"{number(low)} to {number(high)}"),
-            ("May be wrong with probability", f"at most {number(certificate.failure)}"),
-            ("delta, as asked for", number(certificate.delta)),
-            ("May fall short of the best by", _tolerance(certificate)),
-            ("Guarantee", GUARANTEES.get(certificate.guarantee, certificate.guarantee)),
-            *_separation(certificate),
-            ("Episodes", _episodes(usage)),
-            ("Steps", number(usage.steps)),
-            ("Prefixes tried", number(usage.nodes)),
-        ]
-    )
+    return [
+        ("Value of the plan", number(result.value)),
+        ("Best possible value lies in", f"{number(low)} to {number(high)}"),
+        *_claimed(certificate),
+        ("delta, as asked for", number(certificate.delta)),
+        ("Guarantee", GUARANTEES.get(certificate.guarantee, certificate.guarantee)),
+        *_separation(certificate),
+        ("Episodes", _episodes(usage)),
+        ("Steps", number(usage.steps)),
+        ("Prefixes tried", number(usage.nodes)),
+    ]
 
 
-def _tolerance(certificate: Certificate) -> str:
-    if certificate.tolerance is None:
-        return "nothing is claimed"
-    return number(certificate.tolerance) if certificate.tolerance else "0: nothing"
+def _claimed(certificate: Certificate) -> list[tuple[str, str]]:
+    """How wrong the claim may be; nothing where nothing is claimed."""
+    if not certificate.certified:
+        return []
+    lost = number(certificate.tolerance) if certificate.tolerance else "nothing"
+    return [
+        ("May be wrong with probability", f"at most {number(certificate.failure)}"),
+        ("May fall short of the best by", lost),
+    ]
 
 
 def _episodes(usage: Usage) -> str:
@@ -107,6 +114,7 @@ def _declared(terms: Terms) -> str:
 
 def grounds(certificate: Certificate) -> Html:
     """What the claim assumes and rests on, and what speaks against it."""
+    sure = certificate.certified
     rests = [f"{each}: {RESTS_ON.get(each, '')}" for each in certificate.rests_on]
     audit = certificate.audit
     if audit is not None:
@@ -117,8 +125,8 @@ def grounds(certificate: Certificate) -> Html:
     return together(
         _listed("Doubts", certificate.doubts, "doubts"),
         _listed("Warnings", certificate.warnings, "warnings"),
-        _listed("It holds if", certificate.assumptions),
-        _listed("It rests on", tuple(rests)),
+        _listed("It holds if" if sure else "A claim would hold if", certificate.assumptions),
+        _listed("It rests on" if sure else "It would rest on", tuple(rests)),
         folded("Chosen for this run", items(certificate.notes)) if certificate.notes else EMPTY,
     )
 

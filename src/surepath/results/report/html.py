@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from importlib import resources
 from typing import TypeAlias
 
 from surepath.errors import visible
@@ -23,6 +24,12 @@ Child: TypeAlias = Html | str | float | None
 EMPTY = Html("")
 VOID = frozenset({"meta", "input", "br", "line", "rect", "circle", "path", "polyline"})
 """Elements without an end."""
+
+
+def asset(*names: str) -> str:
+    """Files that a page or a picture holds, one after the other."""
+    folder = resources.files("surepath.results.report") / "assets"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def text(value: object) -> Html:

@@ -15,7 +15,7 @@ def of_result(result: Result) -> Html:
         claim.badge(result.certificate, running=False),
         claim.statement(result.certificate),
         element("p", element("b", "Plan: "), " ".join(map(str, result.actions))),
-        claim.figures(result),
+        _rows(result),
         element("details", element("summary", "Step by step"), plan.steps(result, None, str)),
         element(
             "details", element("summary", "What it assumes"), items(result.certificate.assumptions)
@@ -29,3 +29,15 @@ def of_certificate(certificate: Certificate) -> Html:
         claim.statement(certificate),
         claim.grounds(certificate),
     )
+
+
+def _rows(result: Result) -> Html:
+    """The figures as a table: a notebook has no style for anything else."""
+    left = "text-align:left;font-weight:normal"
+    rows = [
+        element(
+            "tr", element("th", name, scope="row", style=left), element("td", value, style=left)
+        )
+        for name, value in claim.asked_first(result)
+    ]
+    return element("table", element("tbody", *rows))

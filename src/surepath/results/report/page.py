@@ -6,9 +6,8 @@ import base64
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
-from importlib import metadata, resources
-from typing import Any, cast
+from importlib import metadata
+from typing import Any
 
 from surepath.errors import visible
 from surepath.journal.course import Purpose
@@ -19,6 +18,7 @@ from surepath.results.report.html import (
     EMPTY,
     Child,
     Html,
+    asset,
     element,
     facts,
     folded,
@@ -37,8 +37,8 @@ PACKAGES = ("surepath", "numpy", "scipy", "scikit-learn", "gymnasium")
 
 def page_of(sheet: Sheet, *, reload_seconds: float | None = None) -> str:
     """The page as a text. reload_seconds: how often a page that is being rewritten loads anew."""
-    style, script = _asset("page.css"), _asset("page.js")
-    title = f"{system_name(sheet.call) or sheet.name} - surepath"
+    style, script = asset("drawing.css", "page.css"), asset("page.js")
+    title = f"{sheet.title} - surepath"
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; "
         f"script-src '{_hash(script)}'; form-action 'none'; base-uri 'none'"
@@ -67,12 +67,6 @@ def page_of(sheet: Sheet, *, reload_seconds: float | None = None) -> str:
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _asset(name: str) -> str:
-    return (resources.files("surepath.results.report") / "assets" / name).read_text(
-        encoding="utf-8"
-    )
-
-
 def _hash(content: str) -> str:
     """What a browser compares an inline script or style with before it uses it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
@@ -95,7 +89,7 @@ def _header(sheet: Sheet) -> Html:
     early = ("claim", "convergence", "run-settings")  # all that there is before there is a result
     shown = [part for part in parts if sheet.result is not None or part[0] in early]
     links = [element("a", words, href=f"#{key}") for key, words in shown]
-    name = system_name(sheet.call) or sheet.name
+    name = sheet.title
     return element(
         "header",
         element("p", "surepath", cls="brand"),
@@ -295,18 +289,6 @@ def _said(value: Any) -> str:
     if value is None:
         return "not given"
     return value if isinstance(value, str) else json.dumps(plain(value, repr))
-
-
-def system_name(call: Mapping[str, Any]) -> str:
-    """What the system of a run is called, by what is recorded of it."""
-    system = call.get("system")
-    if not isinstance(system, Mapping):
-        return ""
-    said = cast(Mapping[str, Any], system)
-    for key in ("problem", "environment", "system", "name", "type"):
-        if isinstance(said.get(key), str):
-            return said[key]
-    return "a system elsewhere" if "elsewhere" in said else ""
 
 
 def _data(sheet: Sheet) -> str:

@@ -42,16 +42,24 @@ def steps(result: Result, judged: Judgement | None, named: Named) -> Html:
         end for level in levels for end in _ends(level) if math.isfinite(end)
     ]  # the line at 0 is always there
     across = Scale.over(ends, 6, WIDE - 6)
-    rows = [_row(level, across, _second(level, judged), named) for level in levels]
+    rows = [_row(level, across, _second(level, judged, named), named) for level in levels]
     head = ["step", "action", "worth", "lead and its width", "", "runner-up", "readings"]
-    explained = element(
-        "p",
+    whole = table(head, rows, "The plan, step by step", "steps")
+    return together(element("p", _explained(result), cls="hint"), whole)
+
+
+def _explained(result: Result) -> str:
+    settles = (
+        "these bars are of the readings that proposed the plan. It was proved by evidence over all "
+        "steps together, on fresh readings, so a bar may cross the line"
+        if result.certificate.guarantee == "proved" and result.certified
+        else "a bar that stays right of the line settles the step"
+    )
+    return (
         "Worth: what the rest of the episode is estimated to pay from this action on. Lead: over "
         "the alternative that is hardest to rule out. Its width is how far that estimate may be "
-        "off if the claim holds; a bar that stays right of the line settles the step.",
-        cls="hint",
+        f"off if the claim holds; {settles}."
     )
-    return together(explained, table(head, rows, "The plan, step by step", "steps"))
 
 
 def _ends(level: Level) -> tuple[float, float]:
@@ -93,19 +101,19 @@ def _bar(level: Level, across: Scale) -> Html:
     )
 
 
-def _second(level: Level, judged: Judgement | None) -> tuple[int, str] | None:
+def _second(level: Level, judged: Judgement | None, named: Named) -> tuple[int, str] | None:
     """The action that comes second, and how its plan would go on."""
     here = [] if judged is None else [c for c in judged.challengers if c.level == level.level]
     if here:
         closest = max(here, key=lambda challenger: challenger.excess)
-        return closest.action, _ahead(closest)
+        return closest.action, _ahead(closest, named)
     other = second_best(level.estimates, level.action)
     return None if other is None else (other, f", worth {number(level.estimates[other])}")
 
 
-def _ahead(challenger: Challenger) -> str:
+def _ahead(challenger: Challenger, named: Named) -> str:
     rest = challenger.path.actions[1:]
     more = " ..." if len(rest) > MOST_AHEAD else ""
-    then = f", then {' '.join(map(str, rest[:MOST_AHEAD]))}{more}" if rest else ""
+    then = f", then {' '.join(map(named, rest[:MOST_AHEAD]))}{more}" if rest else ""
     gains = f"; may gain {number(challenger.loss, 3)}" if challenger.loss > 0 else ""
     return then + gains

@@ -42,8 +42,9 @@ class Scale:
         return math.log10(value) if self.logarithmic else value
 
     def marks(self) -> list[float]:
-        """Round numbers on the scale."""
-        return self._powers() if self.logarithmic else self._steps()
+        """Round numbers on the scale; two at least, also where no two powers of ten lie on it."""
+        powers = self._powers() if self.logarithmic else []
+        return powers if len(powers) > 1 else self._steps()
 
     def _steps(self) -> list[float]:
         rough = (self.high - self.low) / MARKS

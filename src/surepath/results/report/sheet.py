@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from surepath.inference.judgement import Judgement
 from surepath.journal.action_names import names_in
@@ -15,7 +15,10 @@ from surepath.results.report.doctor import Diagnosis, diagnosis_in
 from surepath.results.report.steadiness import Paid, Window, windows_of
 from surepath.results.result import Result
 from surepath.results.verify import judged_again
-from surepath.results.words import action_name
+from surepath.results.words import action_name, short
+
+LONGEST_NAME = 48
+"""Characters of an action's name that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,26 @@ class Sheet:
     failed: int = 0  # attempts at episodes
     running: bool = False
 
+    @property
+    def title(self) -> str:
+        """What the system is called, or else the file."""
+        return system_name(self.call) or self.name
+
     def named(self, action: int) -> str:
-        """How an action is called."""
-        return action_name(self.actions, action)
+        """How an action is called, in a few words."""
+        return short(action_name(self.actions, action), LONGEST_NAME)
+
+
+def system_name(call: Mapping[str, Any]) -> str:
+    """What the system of a run is called, by what is recorded of it."""
+    system = call.get("system")
+    if not isinstance(system, Mapping):
+        return ""
+    said = cast(Mapping[str, Any], system)
+    for key in ("problem", "environment", "system", "name", "type"):
+        if isinstance(said.get(key), str):
+            return said[key]
+    return "a system elsewhere" if "elsewhere" in said else ""
 
 
 def sheet_of_result(result: Result, name: str) -> Sheet:
