@@ -27,7 +27,8 @@ CLOSED = 382.0
 """Where a gap lies that is closed: below all others, which have a logarithm."""
 
 FAR = 7.0
-"""Bounds so many times as far above as all that matters is high are cut off at the top."""
+"""Bounds so many times as far above as all that follows is high, and above twice what the plan is
+worth, are cut off at the top."""
 
 MOST_POINTS = 600
 """That are drawn of a course, and listed below it."""
@@ -104,10 +105,10 @@ def _values(points: Sequence[Point], across: Scale) -> list[Html]:
     values = [p["value"] for p in points]
     late = [p["bound"] for p in points[len(points) // 3 :] if math.isfinite(p["bound"])]
     low, high = min(values), max(values + late)
-    highest = high + FAR * (high - low)
+    highest = high + max(FAR * (high - low), abs(high))
     bounds = [p["bound"] for p in points if p["bound"] <= highest]
     up = Scale.over(values + late + bounds, 236, 14)
-    limits = [(p["episodes"], p["bound"] if math.isfinite(p["bound"]) else up.high) for p in points]
+    limits = [(p["episodes"], min(p["bound"], up.high)) for p in points]
     incumbents = [(p["episodes"], p["value"]) for p in points]
     above, below = _stairs(limits, across, up), _stairs(incumbents, across, up)
     area = element("path", d=f"M{' '.join([*above, *reversed(below)])}Z", cls="area")
