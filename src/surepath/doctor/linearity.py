@@ -38,17 +38,21 @@ def linear(pilot: Pilot) -> Finding:
         return Finding(
             LINEAR, "too few prefixes for the number of features: nothing can be said", data={}
         )
-    chance, misfit, _, action = min(tested)
+    chance, misfit, left_out, action = min(tested)
     chance = min(1.0, len(tested) * chance)
-    data = {"misfit": misfit, "action": action}
-    words = f"at the last level, rewards are within {misfit:.2g} of a linear function of them"
+    data = {"misfit": misfit, "left_out": left_out, "action": action}
+    words = (
+        f"at the last level, rewards are within {misfit:.2g} (beyond noise) of a linear function "
+        f"of them; one that was fitted without a prefix is off there by {left_out:.2g}, with noise"
+    )
     verdict = Verdict.of(chance)
     if verdict is Verdict.HOLDS:
         return Finding(LINEAR, words, verdict, chance, data=data)
     return Finding(
         LINEAR,
         f"the last reward of action {action} is off by {misfit:.2g} (root mean square, beyond "
-        "noise) from any linear function of the features, left out or not",
+        "noise) from any linear function of the features; one that was fitted without a prefix is "
+        f"off there by {left_out:.2g}, with noise",
         verdict,
         chance,
         'Use richer features (features="rbf", or more of them); or predict=False: no claim then '
