@@ -26,6 +26,7 @@ from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import Crew, Part
 from surepath.bench.harness.statistics import rate
 from surepath.bench.suites.broken import look_alike
+from surepath.bench.suites.doctor_worlds import worlds
 from surepath.bench.suites.forecasts import forecast
 from surepath.bench.suites.given import data, exact, told
 from surepath.builtin_problems import make
@@ -177,6 +178,7 @@ def power(crew: Crew) -> list[Section]:
 PARTS: Mapping[str, Part] = {
     "level": level,
     "power": power,
+    "worlds": worlds,
     "forecast": forecast,
     "data": data,
     "told": told,
