@@ -1,4 +1,4 @@
-"""What the doctor says of rooms of MiniGrid: layouts that are fixed or not, full and small views."""
+"""What the doctor says of rooms of MiniGrid: layouts fixed or not, full and partial views."""
 
 from __future__ import annotations
 

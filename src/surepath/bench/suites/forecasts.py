@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def guess(job: tuple[str, int]) -> Guess:
     guarantee, seed = job
     rng = np.random.default_rng([seed, 13])
     machine = some_machine(rng, 5)
-    options = {}
+    options: dict[str, Any] = {}
     if guarantee == "proved":
         machine = _told_apart(machine, rng)
         options = {"guarantee": guarantee, "separation": APART}

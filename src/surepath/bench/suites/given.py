@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def judge_told(trial: Trial) -> Told:
     family, case = FAMILIES[trial.family], trial.build()
     assert isinstance(case.system, Tabular)  # so are those of these families
     taped = Taped(case.system)
-    call = {**family.call(), "delta": trial.delta}
+    call: dict[str, Any] = {**family.call(), "delta": trial.delta}
     alone = learn(taped, seed=trial.seed, **call)
     rng = np.random.default_rng([trial.seed, 23])
     earlier = trial.seed % 2 == 0
