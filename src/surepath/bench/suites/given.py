@@ -153,10 +153,7 @@ def told(crew: Crew) -> list[Section]:
 def _judged(runs: Sequence[Told], delta: float) -> tuple[Cell, ...]:
     covered = [run for run in runs if run.covered]
     false, most = sum(run.false for run in covered), allowed(len(covered), delta)
-    shares = (
-        geometric([max(run.episodes, 1) / run.alone for run in runs if run.log == log])
-        for log in ("another run", "random")
-    )
+    shares = (_share([run for run in runs if run.log == log]) for log in ("another run", "random"))
     return (
         len(runs),
         len(covered),
@@ -166,6 +163,14 @@ def _judged(runs: Sequence[Told], delta: float) -> tuple[Cell, ...]:
         *shares,
         "holds" if false <= most else "BROKEN",
     )
+
+
+def _share(runs: Sequence[Told]) -> float:
+    """Own episodes beside those without a log, all together.
+
+    No geometric mean: a log may leave nothing to run, and a few such runs would decide it.
+    """
+    return sum(run.episodes for run in runs) / sum(run.alone for run in runs)
 
 
 # ---------------------------------------------------------------- readings without noise
