@@ -114,6 +114,26 @@ def test_features_that_see_nothing() -> None:
     assert found[BLIND].verdict is Verdict.BROKEN
 
 
+def test_exact_readings_that_features_do_not_tell_apart_are_counted() -> None:
+    def column(symbols: np.ndarray) -> np.ndarray:
+        return np.eye(3)[np.asarray(symbols) // 3]
+
+    found = looked(Maze(), features=surepath.Custom(column, 3, radius=1.0))[BLIND]
+    assert found.verdict is Verdict.HOLDS  # it may be meant; whether they go on alike is asked too
+    assert found.data["told"] < found.data["readings"]
+    assert "features=" in found.remedy
+    assert not looked(Maze())[BLIND].remedy
+
+
+def test_readings_that_drift_are_drawn() -> None:
+    patient = PATIENTS["20 % of readings age"](np.random.default_rng([1, 11]))
+    found = looked(patient.system, seed=1)[DRIFT]
+    assert "readings by round" in found.evidence
+    rounds = found.data["rounds"]["readings"]
+    assert len(rounds) == 8
+    assert min(rounds[-2:]) > max(rounds[:2])
+
+
 def test_what_is_paid() -> None:
     wide = looked(Single(), reward_range=(0.0, 50.0))[RANGE]
     assert "reward_range=(0, 1)" in wide.remedy

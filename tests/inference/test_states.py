@@ -284,3 +284,11 @@ def test_rows_that_are_equal_but_for_rounding_are_found() -> None:
             seen.append(row)
     assert len(seen) == 27
     assert same_readings(np.zeros((0, 2))).tolist() == []
+
+
+def test_features_of_one_reading_are_equal_however_they_were_rounded() -> None:
+    """As those of a kernel are, which are rounded by how many readings are looked at at once."""
+    row = np.array([0.12, 0.4, 1e-5])
+    other = row * (1 + 3e-12)
+    assert equal_readings(row, other)
+    assert same_readings(np.array([row, other, row * (1 + 1e-7)])).tolist() == [0, 0, 1]

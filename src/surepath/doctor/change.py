@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import ROUNDS, Pilot
 from surepath.inference.drift import COURSES, POOLS
 from surepath.inference.independence import normal_tail
-from surepath.system import FloatArray, IntArray
+from surepath.system import FloatArray
 from surepath.theory.special import chi_square_tail
 
 DRIFT = "no drift"
@@ -27,76 +29,93 @@ def drift(pilot: Pilot) -> Finding:
     scores = found.scores()
     best = max((max(each) for each in scores.values()), default=0.0)
     tests = len(COURSES) * len(POOLS)
+    together = _together(pilot)
     # Two tests: by each of the ways that a run looks at, and all readings together.
-    chance = min(1.0, 2 * min(tests * normal_tail(best), _together(pilot)))
+    chance = min(1.0, 2 * min(tests * normal_tail(best), together.chance))
     verdict = Verdict.of(chance)
-    picture = _picture(pilot)
+    rounds = {"rewards": _by_round(pilot.rewards.sum(axis=1))}
     if verdict is Verdict.HOLDS:
-        words = f"rewards by round {picture}: neither they nor readings follow the time"
-        return Finding(DRIFT, words, verdict, chance, data={"scores": scores})
+        words = f"rewards by round {_picture(rounds['rewards'])}: neither they nor readings "
+        data = {"scores": scores, "rounds": rounds}
+        return Finding(DRIFT, f"{words}follow the time", verdict, chance, data=data)
+    if together.along is not None:  # what follows the time most; of sound readings too, a little
+        rounds["readings"] = _by_round(together.along)
     said = found.doubt() or found.warning() or "all readings move in one direction"
+    pictures = ", ".join(f"{what} by round {_picture(means)}" for what, means in rounds.items())
     return Finding(
         DRIFT,
-        f"{said} (rewards by round {picture})",
+        f"{said} ({pictures})",
         verdict,
         chance,
         "Find what drifts (wear, warmth, calibration), hold it still or reset it before every "
         "episode.",
-        {"scores": scores},
+        {"scores": scores, "rounds": rounds},
     )
 
 
-def _together(pilot: Pilot) -> float:
-    """The chance that all readings follow the time so much, in one direction of the features."""
-    time = np.arange(pilot.episodes) / pilot.episodes
-    slope, cover = None, None
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """All readings, in one direction of the features."""
+
+    chance: float = 1.0  # that they follow the time so much
+    along: FloatArray | None = None  # [n], how far each episode lies in the direction that does
+
+
+def _together(pilot: Pilot) -> _Together:
     if pilot.exact:
-        return 1.0
-    for step, rows in enumerate(pilot.rows):
-        slopes, covers = _slope(rows, time, pilot.groups(step), pilot.symbols)
-        slope = slopes if slope is None else slope + slopes
-        cover = covers if cover is None else cover + covers
-    if slope is None or cover is None:
-        return 1.0
+        return _Together()
+    time = np.arange(pilot.episodes) / pilot.episodes
+    scored = [_scored(pilot, step) for step in range(pilot.call.horizon)]
+    slope = np.sum([time @ each for each in scored], axis=0)
+    cover = np.sum([_cover(pilot, step, each, time) for step, each in enumerate(scored)], axis=0)
     values, vectors = np.linalg.eigh(cover)
     keep = values > 1e-9 * max(float(values.max()), 1e-300)
-    along = (slope @ vectors[:, keep]) ** 2 / values[keep]
+    along = slope @ vectors[:, keep]
     freedom = int(keep.sum())
     if not freedom or freedom > FEW * pilot.episodes:  # a covariance of so few says too little
-        return 1.0
-    return float(chi_square_tail(freedom, along.sum()))
+        return _Together()
+    direction = vectors[:, keep] @ (along / values[keep])
+    chance = float(chi_square_tail(freedom, (along**2 / values[keep]).sum()))
+    return _Together(chance, np.sum([each @ direction for each in scored], axis=0))
 
 
-def _slope(
-    rows: FloatArray, time: FloatArray, groups: list[IntArray], symbols: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Within every prefix, how readings follow the time: the sum, and its covariance [d, d].
+def _scored(pilot: Pilot, step: int) -> FloatArray:
+    """Readings of a step, less the mean of their prefix, [n, d].
 
-    Under every order of the readings of a prefix the sum has a mean of 0 and this covariance.
     Symbols count by how unlikely they are there: if some readings come to be of another law q,
     whatever the prefix, that is what they tell of q (the score of the mixture).
     """
-    size, usual = rows.shape[1], rows.mean(axis=0)
-    slope, cover = np.zeros(size), np.zeros((size, size))
-    for group in groups:
-        if len(group) < 2:
-            continue
+    rows = pilot.rows[step]
+    usual, scored = rows.mean(axis=0), np.zeros(rows.shape)
+    for group in pilot.groups(step):
         law = rows[group].mean(axis=0)
-        centred, when = rows[group] - law, time[group] - time[group].mean()
-        if symbols:
+        centred = rows[group] - law
+        if pilot.symbols:
             likely = (len(group) * law + SHARED * usual) / (len(group) + SHARED)
             centred = np.divide(centred, likely, out=np.zeros_like(centred), where=likely > 0)
-        slope += when @ centred
-        cover += float(when @ when) * (centred.T @ centred) / (len(group) - 1)
-    return slope, cover
+        scored[group] = centred
+    return scored
 
 
-def _picture(pilot: Pilot) -> str:
-    """The mean return of each round, as bars between the smallest and the largest."""
-    parts = np.array_split(pilot.rewards.sum(axis=1), ROUNDS)
-    means = np.array([float(part.mean()) for part in parts])
-    low, high = float(means.min()), float(means.max())
+def _cover(pilot: Pilot, step: int, scored: FloatArray, time: FloatArray) -> FloatArray:
+    """The covariance of how readings follow the time, under every order of those of a prefix."""
+    cover = np.zeros((scored.shape[1], scored.shape[1]))
+    for group in pilot.groups(step):
+        if len(group) > 1:
+            when, here = time[group] - time[group].mean(), scored[group]
+            cover += float(when @ when) * (here.T @ here) / (len(group) - 1)
+    return cover
+
+
+def _by_round(values: FloatArray) -> list[float]:
+    """The mean of each round."""
+    return [float(part.mean()) for part in np.array_split(values, ROUNDS)]
+
+
+def _picture(means: list[float]) -> str:
+    """Bars between the smallest and the largest."""
+    low, high = min(means), max(means)
     if high - low <= 1e-12 * max(1.0, abs(high)):
-        return f"{BARS[4] * ROUNDS} ({low:.3g})"
-    levels = np.rint((means - low) / (high - low) * (len(BARS) - 2)).astype(int) + 1
+        return f"{BARS[4] * len(means)} ({low:.3g})"
+    levels = np.rint((np.array(means) - low) / (high - low) * (len(BARS) - 2)).astype(int) + 1
     return f"{''.join(BARS[i] for i in levels)} ({low:.3g} .. {high:.3g})"

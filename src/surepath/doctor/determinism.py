@@ -4,7 +4,8 @@ What is read and paid at step i tells of the hidden state at step i. If that is 
 says nothing about what comes later; so, for every step, what is read there is held against all that
 follows, among episodes with the same actions (`surepath.inference.independence` has the statistic).
 The first step that depends on what follows is the one before which the path forks: at step 0 the
-start, later a transition.
+start, later a transition. A slip to a state that the pilot has seen elsewhere is looked for by what
+is known of that state (`surepath.doctor.slips`), which finds rarer ones.
 
 Noise that is shared by steps depends on each other too. It is told from a random path by what is
 paid: a path that forks changes both what is read and what is paid, a sensor's noise only the first.
@@ -19,7 +20,8 @@ import numpy as np
 
 from surepath.doctor.finding import DOUBTFUL, Finding, Verdict
 from surepath.doctor.pilot import Pilot
-from surepath.inference.independence import paired, standardised
+from surepath.doctor.slips import slips
+from surepath.inference.independence import normal_tail, paired, standardised
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail
@@ -78,19 +80,29 @@ class _Step:
 
 def determinism(pilot: Pilot) -> Finding:
     """Whether the steps of an episode are independent, and which fork where they are not."""
-    steps = _steps(pilot)
-    chances = [min(step.chance, 1.0) for step in steps]
-    chance = min(1.0, len(steps) * min(chances, default=1.0))
+    steps, slipped = _steps(pilot), slips(pilot)
+    depends = [min(step.chance, 1.0) for step in steps]
+    together = [normal_tail(each.after) for each in slipped]
+    # Two tests: of each step with all that follows, and of slips to states that are known.
+    chance = 2 * min(len(depends) * min(depends), len(together) * min(together, default=1.0))
+    chance = min(1.0, chance)
     verdict = Verdict.of(chance)
-    data = {"by_step": chances}
+    by_step = _by_step(depends, [normal_tail(each.there) for each in slipped])
+    data = {"by_step": by_step}
     if verdict is Verdict.HOLDS:
         words = "what is read and paid at a step says nothing about what follows it"
         return Finding(START, words, verdict, chance, data=data)
     # Something depends for certain; of which step it is the first sign may be weaker.
-    first = next(i for i, each in enumerate(chances) if each <= max(DOUBTFUL, min(chances)))
+    first = next(i for i, each in enumerate(by_step) if each <= max(DOUBTFUL, min(by_step)))
     kind, words, remedy = _explained(pilot, steps[first], first)
     data |= {"kind": kind, "step": first}
     return Finding(START, words, verdict, chance, remedy, data)
+
+
+def _by_step(depends: list[float], there: list[float]) -> list[float]:
+    """The chance of each step, by both tests; a slip is none of the start."""
+    both = [min(1.0, 2 * min(pair)) for pair in zip(depends[1:], there, strict=True)]
+    return [depends[0], *both]
 
 
 def _steps(pilot: Pilot) -> list[_Step]:

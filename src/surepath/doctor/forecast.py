@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surepath.doctor.finding import Forecast
-from surepath.doctor.looks import machine_of, terms_of_pilot
+from surepath.doctor.looks import likely_machine, states_of
 from surepath.doctor.pilot import Pilot
 from surepath.errors import InputError
 from surepath.inference.states import UNKNOWN, Automaton
@@ -52,7 +52,7 @@ class StandIn:
             if (value := getattr(said, name)) is not None:
                 setattr(self, name, value)
         self._pilot = pilot
-        self._states = _states(pilot, machine)
+        self._states = states_of(pilot, machine)
         self._targets = [_filled(machine, level, rng) for level in range(self.horizon)]
         self._read: dict[tuple[int, int], IntArray] = {}
         self._paid: dict[tuple[int, int, int], IntArray] = {}
@@ -92,18 +92,6 @@ class StandIn:
         return self._paid[key]
 
 
-def _states(pilot: Pilot, machine: Automaton) -> list[IntArray]:
-    """The state of every episode at each level, [H][n]."""
-    found = list[IntArray]()
-    for level, layer in enumerate(machine.layers):
-        of = {node.prefix: state for state, nodes in enumerate(layer.members) for node in nodes}
-        labels = np.zeros(pilot.episodes, dtype=np.int64)
-        for group in pilot.groups(level):
-            labels[group] = of[tuple(int(a) for a in pilot.actions[group[0], :level])]
-        found.append(labels)
-    return found
-
-
 def _filled(machine: Automaton, level: int, rng: np.random.Generator) -> IntArray:
     """Where edges lead; those that nobody has walked lead to some state."""
     target = machine.layers[level].target.copy()
@@ -122,9 +110,7 @@ class _Ran:
 
 def forecasts(pilot: Pilot, step_seconds: float, workers: int) -> tuple[Forecast, ...]:
     """For a calibrated run, and for a proved one where the call allows it."""
-    terms = terms_of_pilot(pilot)
-    # Sorted by Bayes factors alone: what is rarely read is put where it most likely belongs.
-    machine = machine_of(pilot, replace(terms, separation=None, guarantee=PROVED))
+    machine = likely_machine(pilot)
     rng = choices_beside(pilot.call.seed, GIVEN, 2**31 + 1)
     system = StandIn(pilot, machine, rng)
     said = pilot.call.declared_separation or SEPARATION

@@ -15,6 +15,7 @@ import numpy as np
 
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import Pilot
+from surepath.inference.states import same_readings
 from surepath.system import FloatArray
 from surepath.theory.special import chi_square_tail
 
@@ -38,17 +39,21 @@ def linear(pilot: Pilot) -> Finding:
         return Finding(
             LINEAR, "too few prefixes for the number of features: nothing can be said", data={}
         )
-    chance, misfit, _, action = min(tested)
+    chance, misfit, left_out, action = min(tested)
     chance = min(1.0, len(tested) * chance)
-    data = {"misfit": misfit, "action": action}
-    words = f"at the last level, rewards are within {misfit:.2g} of a linear function of them"
+    data = {"misfit": misfit, "left_out": left_out, "action": action}
+    words = (
+        f"at the last level, rewards are within {misfit:.2g} (beyond noise) of a linear function "
+        f"of them; one that was fitted without a prefix is off there by {left_out:.2g}, with noise"
+    )
     verdict = Verdict.of(chance)
     if verdict is Verdict.HOLDS:
         return Finding(LINEAR, words, verdict, chance, data=data)
     return Finding(
         LINEAR,
         f"the last reward of action {action} is off by {misfit:.2g} (root mean square, beyond "
-        "noise) from any linear function of the features, left out or not",
+        "noise) from any linear function of the features; one that was fitted without a prefix is "
+        f"off there by {left_out:.2g}, with noise",
         verdict,
         chance,
         'Use richer features (features="rbf", or more of them); or predict=False: no claim then '
@@ -119,7 +124,7 @@ def blind(pilot: Pilot) -> Finding:
         if not np.ptp(pilot.rows[step], axis=0).any() and _varies(pilot.observations[:, step])
     ]
     if not silent:
-        return Finding(BLIND, "features differ wherever readings do")
+        return _one_for_several(pilot)
     return Finding(
         BLIND,
         f"at step {silent[0]} readings differ and their features do not",
@@ -128,6 +133,23 @@ def blind(pilot: Pilot) -> Finding:
         "Use other features= there: these see nothing of what is read.",
         {"steps": silent},
     )
+
+
+def _one_for_several(pilot: Pilot) -> Finding:
+    """Of exact readings: whether different ones have the same features, which may be meant."""
+    for step in range(pilot.call.horizon if pilot.exact else 0):
+        firsts = [int(group[0]) for group in pilot.groups(step)]
+        different = len({pilot.observations[i, step].tobytes() for i in firsts})
+        told = len(np.unique(same_readings(pilot.rows[step][firsts])))
+        if told < different:
+            return Finding(
+                BLIND,
+                f"at step {step} the features tell {told} of {different} readings apart",
+                remedy="If the others are different places, use other features=. (A run with "
+                "features of a kernel adds landmarks where it sees too little.)",
+                data={"step": step, "told": told, "readings": different},
+            )
+    return Finding(BLIND, "features differ wherever readings do")
 
 
 def _varies(observations: Any) -> bool:

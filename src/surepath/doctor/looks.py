@@ -17,12 +17,12 @@ from surepath.inference.separation import Separation, as_total_variation
 from surepath.inference.states import Automaton, Shape, derive
 from surepath.inference.terms import EXACT, SEPARATION, Terms
 from surepath.inference.tuning import TUNING
-from surepath.prepare.call import Call
+from surepath.prepare.call import PROVED, Call
 from surepath.prepare.future import rank
 from surepath.prepare.resolved import Resolved
 from surepath.prepare.terms import terms_of
 from surepath.readings.trie import Tally
-from surepath.system import Actions, FloatArray
+from surepath.system import Actions, FloatArray, IntArray
 
 READ_OFTEN = 64
 """Readings of a state from which its distance to others is measured."""
@@ -39,6 +39,23 @@ def terms_of_pilot(pilot: Pilot) -> Terms:
 
 def machine_of(pilot: Pilot, terms: Terms) -> Automaton:
     return derive(pilot.pooled[0], terms.shape, terms.merge_test)
+
+
+def likely_machine(pilot: Pilot) -> Automaton:
+    """Sorted by Bayes factors alone: what is rarely read is put where it most likely belongs."""
+    return machine_of(pilot, replace(terms_of_pilot(pilot), separation=None, guarantee=PROVED))
+
+
+def states_of(pilot: Pilot, machine: Automaton) -> list[IntArray]:
+    """The state of every episode at each level, [H][n]."""
+    found = list[IntArray]()
+    for level, layer in enumerate(machine.layers):
+        of = {node.prefix: state for state, nodes in enumerate(layer.members) for node in nodes}
+        labels = np.zeros(pilot.episodes, dtype=np.int64)
+        for group in pilot.groups(level):
+            labels[group] = of[tuple(int(a) for a in pilot.actions[group[0], :level])]
+        found.append(labels)
+    return found
 
 
 def noise(pilot: Pilot) -> Finding:

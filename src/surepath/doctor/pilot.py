@@ -1,8 +1,9 @@
 """The doctor's pilot: a fixed number of episodes, chosen before any of them is read.
 
-Most of them walk two sequences, many times: what depends on each other within an episode shows
-there. The others begin in many ways and go on in few: what looks alike and is not shows there. All
-are spread evenly over the pilot, in rounds: what changes with time shows in every sequence.
+Most of them walk two sequences that differ at every step, many times: what depends on each other
+within an episode shows there. The others begin in many ways and go on in few: what looks alike and
+is not shows there. All are spread evenly over the pilot, in rounds: what changes with time shows in
+every sequence.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from surepath.run.seeds import choices_beside
 from surepath.system import Actions, Episodes, FloatArray, IntArray, Request, steps_of
 
 ROUNDS = 8
-MAIN, MAIN_SHARE = 2, 0.6
-"""Sequences that are walked often, and their share of the episodes."""
+MAIN_SHARE = 0.6
+"""Of the episodes: those of two sequences that are walked often."""
 
 BROAD = 24
 """Sequences at most that the rest is spread over."""
@@ -46,7 +47,7 @@ def requests_of_pilot(call: Call, episodes: int) -> list[Request]:
     horizon, n_actions = call.horizon, call.system.n_actions
     rng = choices_beside(call.seed, GIVEN, 2**31)
     choices = [n_actions] * (horizon - 1) + [call.last_actions or n_actions]
-    main = _distinct(rng.integers(choices, size=(MAIN, horizon)))
+    main = _distinct(_apart(choices, rng))
     depth = 0
     while depth < horizon and n_actions ** (depth + 1) <= BROAD:
         depth += 1
@@ -68,6 +69,12 @@ def requests_of_pilot(call: Call, episodes: int) -> list[Request]:
             *((each, seldom) for each in several[turn % TAILS]),
         )
     ]
+
+
+def _apart(choices: list[int], rng: np.random.Generator) -> IntArray:
+    """Two random sequences that differ wherever there is a choice: one action alone may slip."""
+    first = rng.integers(choices)
+    return np.array([first, (first + rng.integers(1, np.maximum(2, choices))) % choices])
 
 
 def _distinct(rows: IntArray) -> list[Actions]:

@@ -14,6 +14,20 @@ def machine(seed: int = 3, horizon: int = 4) -> Tabular:
     return tabular(horizon=horizon, states=3, actions=2, observations=4, seed=seed)
 
 
+def some_sizes(rng: np.random.Generator, most: int = 6) -> dict[str, int]:
+    """Of a small machine with a horizon of at most so much."""
+    return {
+        "horizon": int(rng.integers(3, most + 1)),
+        "states": int(rng.integers(2, 5)),
+        "actions": int(rng.integers(2, 4)),
+        "observations": int(rng.integers(4, 9)),
+    }
+
+
+def some_machine(rng: np.random.Generator, most: int = 6) -> Tabular:
+    return tabular(seed=int(rng.integers(2**31)), **some_sizes(rng, most))
+
+
 class Single:
     """The machine as a system of single episodes that says nothing else of itself."""
 

@@ -124,7 +124,7 @@ class Remembered(Wrapper, RecordConstructorArgs):
 def bare(case: Registered) -> Env:
     """The environment without noise: one start, the allowed actions, each held."""
     if case.name.startswith(MINIGRID):
-        _register_minigrid()
+        register_minigrid()
     env: Env = gymnasium.make(newest(case.name), disable_env_checker=True, **dict(case.arguments))
     if case.beginning:
         env = BeginsWith(env, dict(case.beginning))
@@ -166,7 +166,7 @@ def newest(name: str) -> str:
     return f"{name}-v{max(versions)}"
 
 
-def _register_minigrid() -> None:
+def register_minigrid() -> None:
     try:
         import minigrid
     except ModuleNotFoundError as error:
