@@ -35,6 +35,12 @@ class Comparison(Protocol):
         """Of "same" against "different", for samples [..., P, D] that broadcast: [...]."""
         ...
 
+    def log_odds_of(
+        self, one: FloatArray, other: FloatArray, pairs: tuple[IntArray, IntArray]
+    ) -> FloatArray:
+        """The same for pairs of samples, given by their places [n] among either: [n]."""
+        ...
+
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """The probability that samples of one law differ so much, or more: [...]."""
         ...

@@ -57,6 +57,11 @@ class Vectors:
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
 
+    def log_odds_of(
+        self, one: FloatArray, other: FloatArray, pairs: tuple[IntArray, IntArray]
+    ) -> FloatArray:
+        return self.log_odds(one[pairs[0]], other[pairs[1]])
+
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """By the chi-square test of equal means, with the noise as it is estimated."""
         difference, noise = self._difference(one, other)

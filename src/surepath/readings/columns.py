@@ -20,6 +20,9 @@ from surepath.system import Actions, FloatArray, IntArray
 FIRST_ROWS = 16
 """That a level has room for; doubled whenever it is full."""
 
+UNKNOWN = -1
+"""In place of a state: where an edge leads that nobody has taken, or a node not yet sorted."""
+
 T = TypeVar("T", bound=np.generic)
 
 
@@ -34,6 +37,7 @@ class Columns:
         self._rewards = np.zeros((FIRST_ROWS, 3))
         self._read = np.zeros(FIRST_ROWS)
         self._features = np.zeros((FIRST_ROWS, dimension))
+        self.guesses = np.zeros(0, dtype=np.int64)  # states of the first rows, when last sorted
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -165,6 +169,19 @@ class Grouped:
         known = np.flatnonzero(place[columns.parent] >= 0)
         rows = known[np.argsort(place[columns.parent[known]], kind="stable")]
         return Grouped(columns, rows, self.groups[place[columns.parent[rows]]])
+
+    def guessed(self, groups: int) -> IntArray:
+        """The state of each group when its nodes were last sorted, [groups]; else UNKNOWN."""
+        before = self.columns.guesses
+        known = np.flatnonzero(self.rows < len(before))
+        found = np.full(groups, UNKNOWN)
+        found[self.groups[known]] = before[self.rows[known]]
+        return found
+
+    def guess(self, states: IntArray) -> None:
+        """Remember the state of each group, to begin with the next time."""
+        self.columns.guesses = np.full(len(self.columns), UNKNOWN)
+        self.columns.guesses[self.rows] = states[self.groups]
 
     @property
     def actions(self) -> IntArray:

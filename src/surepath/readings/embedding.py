@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.features import Features, WindowFeatures
+from surepath.features import Features, OneHot, WindowFeatures
 from surepath.features.kernels import Bag, mean_gram_row
-from surepath.readings.digests import Average, Cloud, Digest
+from surepath.readings.digests import COVARIANCE_LIMIT, Average, Cloud, Digest
 from surepath.readings.ridge import DualRidge, Regression, Ridge
 from surepath.readings.trie import Node
 from surepath.system import (
@@ -48,9 +48,6 @@ from surepath.validate import whole
 PRIMAL_LIMIT = 2000
 """Dimensions up to which a point is one vector, at d^2 an update; longer windows are regressed
 through their Gram matrix, and joint windows, which have none, are refused."""
-
-COVARIANCE_LIMIT = 80
-"""Features up to which all covariances are recorded, d^2 numbers a node; beyond, variances only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +129,8 @@ class CloudEmbedding(VectorEmbedding):
     """Finite-dimensional features with their noise: for learners that ask what is the same."""
 
     def digest(self, sample: Sample) -> Cloud:
+        if isinstance(self.features, OneHot):
+            return Cloud(_size(sample), self.features.counts(sample), None)
         if isinstance(sample, Moments):
             mean = self.features.mean(sample)
             squares = sample.scatter + sample.count * np.outer(mean, mean)
