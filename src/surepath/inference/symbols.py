@@ -122,7 +122,7 @@ def _law_free(rising: FloatArray, total: FloatArray, symbols: int) -> FloatArray
 
 
 def _log_rising(counts: FloatArray) -> FloatArray:
-    """ln of the gamma function at count plus prior, over that at the prior: [...].
+    """Logarithm of the gamma function at count plus prior, over that at the prior: [...].
 
     Counts are whole and mostly small: looking it up takes a tenth of the time.
     """
@@ -136,7 +136,7 @@ def _places(counts: FloatArray) -> IntArray | None:
     """Where counts are looked up; None where that is not possible."""
     places = counts.astype(np.int64)
     low, high = places.min(initial=0), places.max(initial=0)
-    there = 0 <= low and high < LARGEST_TABLE and bool((places == counts).all())
+    there = low >= 0 and high < LARGEST_TABLE and bool((places == counts).all())
     return places if there else None
 
 
