@@ -16,8 +16,6 @@ from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.so_far import so_far
 from surepath.prepare.start import start
-from surepath.results.report.page import page_of
-from surepath.results.report.sheet import sheet_of_journal, sheet_of_result
 from surepath.results.result import Result, load, restored
 from surepath.results.round import Callback
 from surepath.results.verify import Verification
@@ -197,6 +195,9 @@ def report(path: str | Path, *, reload_seconds: float | None = None) -> Page:
     A run that another process is just writing is shown as far as it has come.
     reload_seconds: how often the page of such a run loads anew, if somebody writes it anew.
     """
+    from surepath.results.report.page import page_of  # no run needs these
+    from surepath.results.report.sheet import sheet_of_journal, sheet_of_result
+
     if not is_journal(path):
         return Page(page_of(sheet_of_result(load(path), Path(path).name)), running=False)
     with snapshot(Path(path)) as (journal, running):

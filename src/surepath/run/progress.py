@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from surepath.learners.base import Asking
+
+if TYPE_CHECKING:  # rich is imported where something is shown
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
 
 REDRAW_SECONDS = 0.1
 """Least time between two states of the last line on a terminal."""
@@ -28,7 +30,7 @@ class Progress:
     """Shows what a learner has done so far; a context manager. Writes to standard error only."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or _console()
         self._live: Live | None = None
         self._started = self._drawn = time.monotonic()
         self._written = self._started
@@ -37,6 +39,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
+            from rich.live import Live
+
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         return self
@@ -81,6 +85,14 @@ def line_of(cells: dict[str, str]) -> str:
     return "  ".join(text.rjust(WIDTHS.get(name, 0)) for name, text in cells.items())
 
 
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 def _text(line: str) -> Text:
     """A line that is cut off at the end of a terminal."""
+    from rich.text import Text
+
     return Text(line, no_wrap=True, overflow="ellipsis")
