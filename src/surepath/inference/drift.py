@@ -180,9 +180,9 @@ class Drift:
         return (
             f"{pool.what} changed while the run went on ({score:.1f} standard deviations), from "
             f"about episode {began} of {self._episodes}: after {place.node.prefix}, for example, "
-            f"{thing} averaged {before} and then {after}. What was read at different times does not "
-            "belong to one system: find what drifts (wear, warmth, calibration), hold it still or "
-            "reset it before every episode, and begin a new run"
+            f"{thing} averaged {before} and then {after}. What was read at different times does "
+            "not belong to one system: find what drifts (wear, warmth, calibration), hold it still "
+            "or reset it before every episode, and begin a new run"
         )
 
     # ------------------------------------------------------------ what was read, prefix by prefix

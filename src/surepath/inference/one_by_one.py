@@ -12,13 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surepath.inference.comparison import Comparison
+from surepath.inference.comparison import LARGEST_COMPARISON, Comparison
 from surepath.readings.columns import UNKNOWN
 from surepath.system import FloatArray, IntArray
-
-LARGEST_COMPARISON = 2**15
-"""Numbers in one call of `log_odds` where many samples are compared with many states: as many as
-stay close to the processor (256 KB)."""
 
 
 def one_by_one(
@@ -96,5 +92,7 @@ def _odds(
     """Log-odds of each sample and each state as it was last added to; none where it was not."""
     odds = np.full(added.shape, -np.inf)
     pairs = np.nonzero(added != UNKNOWN)
-    odds[pairs] = comparison.log_odds_of(pooled, samples, (added[pairs], pairs[0]))
+    needed, place = np.unique(added[pairs], return_inverse=True)
+    if len(needed):
+        odds[pairs] = comparison.log_odds_of(pooled[needed], samples, (place, pairs[0]))
     return odds

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surepath.decoding import limits
 from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
-from surepath.inference.one_by_one import LARGEST_COMPARISON, one_by_one
+from surepath.inference.one_by_one import one_by_one
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import (
     Merges,
@@ -364,11 +364,9 @@ def _log_odds(
 
     A sample's own state is taken without that sample; 0 where nothing else is known of it.
     """
-    odds = np.empty((len(samples), len(states)))
-    several = max(1, LARGEST_COMPARISON // pools[states].size)
-    for start in range(0, len(samples), several):
-        part = slice(start, start + several)
-        odds[part] = comparison.log_odds(pools[states][None], samples[part, None])
+    sizes = len(samples), len(states)
+    sample, state = (each.ravel() for each in np.indices(sizes))
+    odds = comparison.log_odds_of(pools[states], samples, (state, sample)).reshape(sizes)
     column = np.full(len(pools), UNKNOWN)
     column[states] = np.arange(len(states))
     own = np.flatnonzero(column[labels] != UNKNOWN)

@@ -9,12 +9,13 @@ differs is told apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart
+from surepath.inference.comparison import Apart, Pairs, in_parts
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail, log_gamma
@@ -23,7 +24,8 @@ CERTAIN = 1e9
 """Log-odds of what cannot be otherwise."""
 
 LARGEST_TABLE = 2**16
-"""Counts from which on the gamma function is not looked up but computed (512 KB)."""
+"""Counts from which on the gamma function is not looked up but computed: the sums of two of them
+take 1 MB."""
 
 SHARE = 0.65
 """Of the separation in the bet on symbols. With 1 fewest readings would be needed if samples of one
@@ -40,15 +42,14 @@ class Symbols:
         together = _log_marginal(one + other) - _log_marginal(one) - _log_marginal(other)
         return together.sum(axis=-1)
 
-    def log_odds_of(
-        self, one: FloatArray, other: FloatArray, pairs: tuple[IntArray, IntArray]
-    ) -> FloatArray:
+    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
         """What is known of each alone is computed once."""
+        width = math.prod(one.shape[1:])
         if one.shape[-1] == 1:
-            return self.log_odds(one[pairs[0]], other[pairs[1]])
-        together = _log_marginal_of(one, other, pairs)
-        alone = _log_marginal(one)[pairs[0]] + _log_marginal(other)[pairs[1]]
-        return (together - alone).sum(axis=-1)
+            return in_parts(lambda p: self.log_odds(one[p[0]], other[p[1]]), pairs, width)
+        mine, theirs = _log_marginal(one), _log_marginal(other)
+        both = _both_marginals(one, other)
+        return in_parts(lambda p: (both(p) - mine[p[0]] - theirs[p[1]]).sum(axis=-1), pairs, width)
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """By the likelihood-ratio test (its chi-square limit)."""
@@ -103,17 +104,19 @@ def _log_marginal(counts: FloatArray) -> FloatArray:
     return _law_free(_log_rising(counts).sum(axis=-1), counts.sum(axis=-1), counts.shape[-1])
 
 
-def _log_marginal_of(
-    one: FloatArray, other: FloatArray, pairs: tuple[IntArray, IntArray]
-) -> FloatArray:
+def _both_marginals(one: FloatArray, other: FloatArray) -> Callable[[Pairs], FloatArray]:
     """The same of both samples of each pair together."""
     mine, theirs = _places(one), _places(other)
-    if mine is None or theirs is None or mine.max() + theirs.max() >= LARGEST_TABLE:
-        return _log_marginal(one[pairs[0]] + other[pairs[1]])
-    table = _table(1 << int(mine.max() + theirs.max()).bit_length())
-    rising = table[mine[pairs[0]] + theirs[pairs[1]]].sum(axis=-1)
-    total = one.sum(axis=-1)[pairs[0]] + other.sum(axis=-1)[pairs[1]]
-    return _law_free(rising, total, one.shape[-1])
+    if mine is None or theirs is None:
+        return lambda pairs: _log_marginal(one[pairs[0]] + other[pairs[1]])
+    table = _table(1 << int(mine.max(initial=0) + theirs.max(initial=0)).bit_length())
+    my_total, their_total = one.sum(axis=-1), other.sum(axis=-1)
+
+    def both(pairs: Pairs) -> FloatArray:
+        rising = table[mine[pairs[0]] + theirs[pairs[1]]].sum(axis=-1)
+        return _law_free(rising, my_total[pairs[0]] + their_total[pairs[1]], one.shape[-1])
+
+    return both
 
 
 def _law_free(rising: FloatArray, total: FloatArray, symbols: int) -> FloatArray:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart
+from surepath.inference.comparison import Apart, Pairs, in_parts
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail, log_gamma, scaled_bessel
@@ -49,13 +49,15 @@ class Vectors:
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         return self._odds(self._alone(one), self._alone(other))
 
-    def log_odds_of(
-        self, one: FloatArray, other: FloatArray, pairs: tuple[IntArray, IntArray]
-    ) -> FloatArray:
+    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
         """What is known of each alone is computed once."""
         mine, theirs = self._alone(one), self._alone(other)
-        return self._odds(
-            _Alone(*(part[pairs[0]] for part in mine)), _Alone(*(part[pairs[1]] for part in theirs))
+        return in_parts(
+            lambda p: self._odds(
+                _Alone(*(x[p[0]] for x in mine)), _Alone(*(x[p[1]] for x in theirs))
+            ),
+            pairs,
+            math.prod(one.shape[1:]),
         )
 
     def _alone(self, sample: FloatArray) -> _Alone:
