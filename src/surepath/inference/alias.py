@@ -278,8 +278,8 @@ def _compare(
     ways, way = _numbered(_apart(came, into, kept) * edges + below.edge[kept])
     pool_of = np.zeros(ways, dtype=np.int64)
     pool_of[way] = pool
-    counts = np.bincount(way, below.counts[kept], minlength=ways)
-    others = np.bincount(pool_of, counts, minlength=pools)[pool_of] - counts
+    counts = sums_by(way, below.counts[kept], ways)
+    others = sums_by(pool_of, counts, pools)[pool_of] - counts
     # The side read less is the one to suspect.
     read = np.flatnonzero((counts >= TUNING.first_readings) & (counts <= others))
     if not len(read):

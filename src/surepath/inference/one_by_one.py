@@ -62,7 +62,8 @@ def _right(
         added[np.arange(1, len(part) + 1), part] = steps
         added = np.maximum.accumulate(added, axis=0)
         odds, last = _odds(samples[course[steps]], comparison, pooled, added[:-1]), added[-1]
-        found = np.where(odds.max(axis=1) > 0, odds.argmax(axis=1), (added[:-1] >= 0).sum(axis=1))
+        new: IntArray = (added[:-1] != UNKNOWN).sum(axis=1)  # the number that a new one would have
+        found: IntArray = np.where(odds.max(axis=1) > 0, odds.argmax(axis=1), new)
         wrong = np.flatnonzero(found != part)
         if len(wrong):
             return guessed[: start + int(wrong[0])]

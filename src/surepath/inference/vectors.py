@@ -71,7 +71,7 @@ class Vectors:
         # Readings without any noise that are equal are of one state, by the lean of one direction.
         counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
         lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
-        repeats = _weighed(one.count, one.repeats, other.count, other.repeats)
+        repeats = _weighed(one.read, one.repeats, other.read, other.repeats)
         by_scale = (lean.sum(axis=-1) / repeats).sum(axis=-1) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
@@ -195,7 +195,7 @@ class _Alone(NamedTuple):
 
     mean: FloatArray  # [..., P, D]
     noise: FloatArray  # [..., P, D], variance of the mean
-    count: FloatArray  # [..., P], at least 1
+    read: FloatArray  # [..., P], how often; at least 1
     repeats: FloatArray  # [..., P], directions that move as one
 
 
