@@ -31,7 +31,14 @@ from surepath.inference.separation import (
     ways_through,
     window_sizes,
 )
-from surepath.readings.columns import NO_NODES, UNKNOWN, Columns, Grouped, TrieColumns
+from surepath.readings.columns import (
+    NO_NODES,
+    UNKNOWN,
+    Columns,
+    Grouped,
+    TrieColumns,
+    in_order,
+)
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 from surepath.validate import SAID_IF_GIVEN
@@ -241,7 +248,7 @@ def _follow(
         prefixes[labels[i]] = prefixes[labels[i]] or (*layer.prefixes[state], action)
     # By state; within it, those whose edge was read most come first.
     place = np.argsort(np.array(order, dtype=np.int64))
-    sequence = np.lexsort((place[ends.groups], labels[ends.groups]))
+    sequence = in_order((labels * len(place) + place)[ends.groups])
     return Grouped(columns, ends.rows[sequence], labels[ends.groups[sequence]]), prefixes
 
 
