@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from surepath.errors import InputError
 from surepath.journal.action_names import keep_names
@@ -16,9 +16,6 @@ from surepath.prepare.given import recorded_data
 from surepath.prepare.replay import proof_of, replay
 from surepath.prepare.so_far import so_far
 from surepath.prepare.start import start
-from surepath.results.report.moving import moving_picture
-from surepath.results.report.page import page_of
-from surepath.results.report.sheet import Sheet, sheet_of_journal, sheet_of_result
 from surepath.results.result import Result, load, restored
 from surepath.results.round import Callback
 from surepath.results.verify import Verification
@@ -30,6 +27,9 @@ from surepath.run.interrupts import InterruptedRun
 from surepath.run.progress import Progress
 from surepath.run.runner import Runner
 from surepath.theory.schedule import Schedule
+
+if TYPE_CHECKING:
+    from surepath.results.report.sheet import Sheet
 
 
 class Page(NamedTuple):
@@ -202,6 +202,8 @@ def report(
     reload_seconds: how often the page of such a run loads anew, if somebody writes it anew.
     animated: also a picture of the run closing its gap; only a journal knows how it did.
     """
+    from surepath.results.report.sheet import sheet_of_journal, sheet_of_result  # no run needs it
+
     if not is_journal(path):
         return _page(sheet_of_result(load(path), Path(path).name), None, animated)
     with snapshot(Path(path)) as (journal, running):
@@ -212,6 +214,9 @@ def report(
 
 
 def _page(sheet: Sheet, reload_seconds: float | None, animated: bool) -> Page:
+    from surepath.results.report.moving import moving_picture
+    from surepath.results.report.page import page_of
+
     picture = moving_picture(sheet) if animated else None
     return Page(page_of(sheet, reload_seconds=reload_seconds), sheet.running, picture)
 

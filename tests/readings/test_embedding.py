@@ -18,7 +18,9 @@ from surepath.prepare.call import Call
 from surepath.prepare.start import start
 from surepath.readings import embedding as embeddings
 from surepath.readings.embedding import (
+    COVARIANCE_LIMIT,
     Average,
+    CloudEmbedding,
     JointEmbedding,
     KernelEmbedding,
     KernelMap,
@@ -32,7 +34,7 @@ from surepath.readings.ridge import DualRidge, Ridge
 from surepath.readings.trie import Node
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
-from surepath.system import Episodes, Request
+from surepath.system import Counts, Episodes, Request
 from surepath.theory.schedule import Schedule
 
 THOROUGH = settings(max_examples=60)
@@ -306,3 +308,26 @@ def test_a_future_beyond_the_horizon_tries_everything() -> None:
     assert problem.is_optimal(result.actions)
     assert {level.source for level in result.certificate.levels} == {"expansion"}
     assert result.interval[0] <= problem.optimum[1] <= result.interval[1]
+
+
+def test_symbols_keep_no_squares_but_have_them() -> None:
+    embedding = CloudEmbedding(OneHot(3), n_actions=2)
+    read = embedding.digest(np.array([0, 2, 2]))
+    told = embedding.digest(Counts(np.array([1, 0, 2])))
+    for cloud in (read, told):
+        assert cloud.products is None
+        assert cloud.total.tolist() == [1, 0, 2]
+        assert cloud.squares.tolist() == np.diag([1, 0, 2]).tolist()
+    both = read.merge(told)
+    assert both.products is None
+    assert both.squares.tolist() == np.diag([2, 0, 4]).tolist()
+    wide = CloudEmbedding(OneHot(COVARIANCE_LIMIT + 1), n_actions=2).digest(np.array([5]))
+    assert wide.squares.tolist() == wide.total.tolist()
+
+
+def test_many_real_features_keep_variances_and_too_many_are_refused() -> None:
+    rows = np.random.default_rng(0).standard_normal((5, COVARIANCE_LIMIT + 1))
+    cloud = CloudEmbedding(Linear(COVARIANCE_LIMIT + 1), n_actions=2).digest(rows)
+    assert cloud.squares == pytest.approx((rows**2).sum(axis=0))
+    with pytest.raises(InputError, match="rbf"):
+        CloudEmbedding(Linear(210 * 160 * 3), n_actions=2)

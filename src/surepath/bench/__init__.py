@@ -12,6 +12,7 @@ from surepath.bench.harness.store import Store
 from surepath.bench.suites import (
     adaptive,
     calibration,
+    cpu,
     doctor,
     lower_bounds,
     passes,
@@ -45,12 +46,14 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "table1": table1.PARTS,
     "peers": peers.PARTS,
     "scaling": scaling.PARTS,
+    "cpu": cpu.PARTS,
 }
 """The parts of each suite, by name."""
 
 
 QUICK = (
     "calibration", "proved", "doctor", "passes", "lower-bounds", "table1", "peers", "scaling",
+    "cpu",
 )  # fmt: skip
 """Suites that also have a size that takes minutes."""
 

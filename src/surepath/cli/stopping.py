@@ -8,11 +8,14 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
 
-from surepath.results.result import Result
 from surepath.run.interrupts import SIGNALS, InterruptedRun
+
+if TYPE_CHECKING:  # listing the commands needs nothing of it
+    from surepath.results.result import Result
 
 
 @contextmanager

@@ -62,8 +62,19 @@ class OneHot:
     def mean(self, sample: Sample) -> FloatArray:
         if isinstance(sample, Counts):
             return sample.counts / sample.counts.sum()
+        counts = self.counts(sample)
+        return counts / counts.sum()
+
+    def counts(self, sample: Sample) -> FloatArray:
+        """How often each symbol was read, [d]."""
+        if isinstance(sample, Counts):
+            if len(sample.counts) == self.dimension:
+                return sample.counts.astype(np.float64)
+            counts = np.zeros(self.dimension)
+            counts[self._symbols(np.arange(len(sample.counts)))] = sample.counts
+            return counts
         values = self._symbols(_raw(sample, self))
-        return np.bincount(values, minlength=self.dimension) / len(values)
+        return np.bincount(values, minlength=self.dimension).astype(np.float64)
 
     def _symbols(self, values: NDArray[Any]) -> NDArray[Any]:
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):

@@ -18,7 +18,7 @@ when there are more, and its readings say nothing of what was looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,9 @@ APART = -1
 ONE_NODE = np.zeros((1, 1), dtype=np.int64)
 """The only way through a window of one node."""
 
+
+AT_ONCE = 2**20
+"""Numbers that were read at the nodes whose ways are compared at once (8 MB)."""
 
 MOST_EMPTY = 16
 """Keys are numbered by a table where it has at most so many times as many places as there are keys:
@@ -97,6 +100,19 @@ class _Level:
         shape = self.shape
         return samples_of([each], (many, 1), shape.dimension, symbols=shape.symbols)
 
+    @cached_property
+    def several(self) -> bool:
+        """Whether several ways whose merges are settled lead into one of its states."""
+        sure = self.way != APART
+        ways = np.unique(self.way[sure], return_index=True)[1]
+        states = self.nodes.groups[sure][ways]
+        return len(np.unique(states)) < len(states)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """How many observations were read at them, [N]."""
+        return self.nodes.columns.read[self.nodes.rows]
+
     def node(self, place: int) -> Node:
         return self.nodes.columns.nodes[int(self.nodes.rows[place])]
 
@@ -105,13 +121,14 @@ class _Level:
 class _Ways:
     """Nodes below merges, by the way in that they came and by the state that it leads into.
 
-    Both together with the edge they were reached by.
+    Both together with the edge they were reached by. Ways lead into several levels above: L.
     """
 
-    above: _Level  # where the ways lead in
+    above: list[_Level]  # [L], where the ways lead in
     below: _Level
-    at: IntArray  # [N], places, in the level above, of the nodes that those below go on from
-    kept: IntArray  # [n], places of the nodes below that came by a merge that is settled
+    at: IntArray  # [L, N], places, in each level above, of the nodes that those below go on from
+    into: IntArray  # [n], which of the levels above
+    kept: IntArray  # [n], places of the nodes below that came by a merge there that is settled
     way: IntArray  # [n]
     pool: IntArray  # [n]
 
@@ -119,19 +136,19 @@ class _Ways:
         """Of the nodes that came one way: the one read most, its way in, and another way in."""
         came = self.way == way
         places = self.kept[came]
-        read = self.below.nodes.columns.read[self.below.nodes.rows[places]]
-        mine = int(places[read.argmax()])
+        mine = int(places[self.below.counts[places].argmax()])
         pool = self.pool == self.pool[came][0]
         other = int(self.kept[pool & ~came][0])
-        above = self.above
-        return self.below.node(mine), above.node(self.at[mine]), above.node(self.at[other])
+        into = int(self.into[came][0])
+        above, at = self.above[into], self.at[into]
+        return self.below.node(mine), above.node(at[mine]), above.node(at[other])
 
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Readings of the edges into a level, by the way they came into an earlier one: W of them."""
+    """Readings of the edges into a level, by the way they came into earlier ones: W of them."""
 
-    ahead: int  # steps between the two levels
+    ahead: IntArray  # [W], steps between the two levels
     odds: FloatArray  # [W], log-odds of one law
     chance: FloatArray  # [W], of so much difference in samples of one law
     sides: tuple[FloatArray, FloatArray]  # [W, ...], what came this way, and what came by others
@@ -179,8 +196,8 @@ def going_on(machine: Automaton, shape: Shape, separation: Separation) -> GoingO
     suspects, paid = list[Suspect](), machine.pays
     for each in compared:
         suspected = each.chance < odd
-        if not paid and each.ahead == 1:
-            suspected |= True
+        if not paid:
+            suspected |= each.ahead == 1
         for i in each.unsettled(suspected, separation).tolist():
             suspects.append(each.suspect(i))
     return GoingOn(None, suspects)
@@ -202,11 +219,18 @@ def _not_the_same(machine: Automaton) -> Alias | None:
 
 
 def _compared(levels: list[_Level]) -> Iterator[_Compared]:
-    for last in range(1, len(levels)):
-        at = np.arange(len(levels[last].parents))
+    for last, below in enumerate(levels):
+        at = np.arange(len(below.parents))
+        several = max(1, AT_ONCE // max(1, len(at) * below.shape.dimension))
+        above = list[tuple[int, IntArray]]()
         for level in range(last - 1, -1, -1):
             at = levels[level + 1].parents[at]
-            found = _compare(levels[level], levels[last], at, last - level)
+            if levels[level].several:
+                above.append((level, at))
+        for start in range(0, len(above), several):
+            part = above[start : start + several]
+            ahead = last - np.array([level for level, _ in part])
+            found = _compare([levels[level] for level, _ in part], below, part, ahead)
             if found is not None:
                 yield found
 
@@ -239,39 +263,49 @@ def _level(
     return _Level(nodes, place[columns.parent[nodes.rows]], edge, way, shape)
 
 
-def _compare(above: _Level, below: _Level, at: IntArray, ahead: int) -> _Compared | None:
-    """`at` are the places, in the level above, of the nodes that those below go on from."""
-    kept = np.flatnonzero(above.way[at] != APART)
+def _compare(
+    above: list[_Level], below: _Level, places: Sequence[tuple[int, IntArray]], ahead: IntArray
+) -> _Compared | None:
+    """`places` are, for each level above, those of the nodes that the nodes below go on from."""
+    at = np.array([each for _, each in places])
+    came = np.array([level.way[each] for level, each in zip(above, at, strict=True)])
+    into, kept = np.nonzero(came != APART)
     if not len(kept):
         return None
     edges = int(below.edge.max()) + 1
-    state = above.nodes.groups[at[kept]]
-    pools, pool = _numbered(state * edges + below.edge[kept])
-    ways, way = _numbered(above.way[at[kept]] * edges + below.edge[kept])
-    if ways == pools:  # one way into every state
-        return None
-    samples, kind = below.read
-    by_way = sums_by(way, samples[kept], ways)
-    by_pool = sums_by(pool, samples[kept], pools)
+    state = np.array([level.nodes.groups[each] for level, each in zip(above, at, strict=True)])
+    pools, pool = _numbered(_apart(state, into, kept) * edges + below.edge[kept])
+    ways, way = _numbered(_apart(came, into, kept) * edges + below.edge[kept])
     pool_of = np.zeros(ways, dtype=np.int64)
     pool_of[way] = pool
-    rest = by_pool[pool_of] - by_way
-    counts, others = (kind.counts(part)[:, 0] for part in (by_way, rest))
+    counts = sums_by(way, below.counts[kept], ways)
+    others = sums_by(pool_of, counts, pools)[pool_of] - counts
     # The side read less is the one to suspect.
     read = np.flatnonzero((counts >= TUNING.first_readings) & (counts <= others))
     if not len(read):
         return None
-    mine, theirs = by_way[read], rest[read]
+    samples, kind = below.read
+    by_way = sums_by(way, samples[kept], ways)
+    by_pool = sums_by(pool_of, by_way, pools)
+    mine, theirs = by_way[read], (by_pool[pool_of] - by_way)[read]
+    into_of = np.zeros(ways, dtype=np.int64)
+    into_of[way] = into
     return _Compared(
-        ahead,
+        ahead[into_of[read]],
         kind.log_odds(mine, theirs),
         kind.chance(mine, theirs),
         (mine, theirs),
         kind,
         counts[read],
         read,
-        _Ways(above, below, at, kept, way, pool),
+        _Ways(above, below, at, into, kept, way, pool),
     )
+
+
+def _apart(numbers: IntArray, into: IntArray, kept: IntArray) -> IntArray:
+    """Numbers [L, N] at these places, those of each level beyond all of the level before it."""
+    most = numbers.max(axis=1) + 1
+    return numbers[into, kept] + (np.cumsum(most) - most)[into]
 
 
 def _numbered(keys: IntArray) -> tuple[int, IntArray]:

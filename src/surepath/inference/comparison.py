@@ -9,7 +9,7 @@ window it was read in, [P, ...]. Rows are independent, so their evidence adds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +20,24 @@ from surepath.system import FloatArray, IntArray
 
 WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 """Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""
+
+
+LARGEST_COMPARISON = 2**15
+"""Numbers of samples that are compared at once where there are many pairs: as many as stay close to
+the processor (256 KB)."""
+
+Pairs: TypeAlias = tuple[IntArray, IntArray]
+"""Pairs of samples, by their places [n] among the ones and among the others."""
+
+
+def in_parts(odds: Callable[[Pairs], FloatArray], pairs: Pairs, width: int) -> FloatArray:
+    """Of pairs of samples of so many numbers, so many at a time as can be compared at once."""
+    several = max(1, LARGEST_COMPARISON // width)
+    found = np.empty(len(pairs[0]))
+    for start in range(0, len(found), several):
+        part = slice(start, start + several)
+        found[part] = odds((pairs[0][part], pairs[1][part]))
+    return found
 
 
 class Apart(NamedTuple):
@@ -33,6 +51,10 @@ class Apart(NamedTuple):
 class Comparison(Protocol):
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """Of "same" against "different", for samples [..., P, D] that broadcast: [...]."""
+        ...
+
+    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
+        """The same for n pairs of samples: [n]."""
         ...
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:

@@ -151,7 +151,7 @@ class Drift:
         usual = {level: _usual(np.array(rows)) for level, rows in steps.items()}
         found = list[Stream]()
         for each in streams:
-            mean, spread = usual[len(each.prefix)]
+            mean, spread = usual[each.node.level]
             worth = float(each.variance[0]) / spread if spread > 0 else 0.0
             found.append(replace(each, prior=(worth, mean)))
         return found
@@ -170,7 +170,7 @@ class Drift:
         start, course = _beginning(pool, streams)
         place, feature = _strongest(streams, course)
         before, after = (_average(place, feature, late, start) for late in (False, True))
-        step = len(place.prefix)
+        step = place.node.level
         thing = (
             f"the reward of step {step - 1}"
             if pool.what == "rewards"
@@ -179,10 +179,10 @@ class Drift:
         began = 1 + int(start * self._episodes)
         return (
             f"{pool.what} changed while the run went on ({score:.1f} standard deviations), from "
-            f"about episode {began} of {self._episodes}: after {place.prefix}, for example, {thing}"
-            f" averaged {before} and then {after}. What was read at different times does not "
-            "belong to one system: find what drifts (wear, warmth, calibration), hold it still or "
-            "reset it before every episode, and begin a new run"
+            f"about episode {began} of {self._episodes}: after {place.node.prefix}, for example, "
+            f"{thing} averaged {before} and then {after}. What was read at different times does "
+            "not belong to one system: find what drifts (wear, warmth, calibration), hold it still "
+            "or reset it before every episode, and begin a new run"
         )
 
     # ------------------------------------------------------------ what was read, prefix by prefix
@@ -206,14 +206,14 @@ class Drift:
         reach = variance / away if away > 0 else math.inf
         if tally.count * variance < TUNING.drift_events * reach * reach:
             return None
-        return Stream(node.prefix, *parts, np.array([variance]), np.ones(3), reach=reach)
+        return Stream(node, *parts, np.array([variance]), np.ones(3), reach=reach)
 
     def _of_observations(self, node: Node, history: History) -> Stream | None:
         parts, cloud = history.parts(self._episodes), node.digest
         if len(parts[0]) < 2:
             return None
         variance, traces = _spread(cloud)
-        return Stream(node.prefix, *parts, variance, traces) if variance.any() else None
+        return Stream(node, *parts, variance, traces) if variance.any() else None
 
 
 def _usual(read: FloatArray) -> tuple[float, float]:

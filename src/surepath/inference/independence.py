@@ -96,8 +96,9 @@ def standardised(rows: FloatArray) -> FloatArray:
     """
     mean = rows.mean(axis=0)
     rows = rows - mean
-    squares = (rows**2).sum(axis=0)
-    enough = squares**2 >= TUNING.dependence_events * (rows**4).sum(axis=0)
+    square = rows**2
+    squares = square.sum(axis=0)
+    enough = squares**2 >= TUNING.dependence_events * (square**2).sum(axis=0)
     # What a constant leaves when it is centred is rounding.
     keep = enough & (squares > len(rows) * (ROUNDING * mean) ** 2)
     return rows[:, keep] / np.sqrt(squares[keep])

@@ -217,8 +217,6 @@ def reach(machine: Automaton) -> list[FloatArray]:
     best[0][0] = 0.0
     for level, layer in enumerate(machine.layers[:-1]):
         arrive = best[level][:, None] + layer.mean
-        for edge in layer.edges:
-            target = layer.target[edge]
-            if target != UNKNOWN:
-                best[level + 1][target] = max(best[level + 1][target], arrive[edge])
+        known = layer.target != UNKNOWN
+        np.maximum.at(best[level + 1], layer.target[known], arrive[known])
     return best

@@ -111,20 +111,17 @@ def settle_merges(
     """
     merges = Merges.none(len(samples))
     pools = np.zeros((int(labels.max(initial=-1)) + 1, *samples.shape[1:]))
-    left = list[int]()
-    for i in order:
-        if pools[labels[i]].any():
-            left.append(i)
-        else:
-            pools[labels[i]] += samples[i]
-    while left:
-        at = np.array(left)
+    at = np.array(order, dtype=np.int64)
+    founders = np.unique(labels[at], return_index=True)[1]
+    pools[labels[at[founders]]] = samples[at[founders]]
+    at = np.delete(at, founders)
+    while len(at):
         _test(merges, at, samples[at], pools[labels[at]], comparison, ways, separation)
         passed = merges.evidence[at] >= separation.evidence
         if not passed.any():
             break
         np.add.at(pools, labels[at[passed]], samples[at[passed]])
-        left = at[~passed].tolist()
+        at = at[~passed]
     return merges
 
 

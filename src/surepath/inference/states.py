@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from surepath.decoding import limits
 from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
+from surepath.inference.one_by_one import one_by_one
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import (
     Merges,
@@ -29,20 +31,20 @@ from surepath.inference.separation import (
     ways_through,
     window_sizes,
 )
-from surepath.readings.columns import NO_NODES, Columns, Grouped, TrieColumns
+from surepath.readings.columns import (
+    NO_NODES,
+    UNKNOWN,
+    Columns,
+    Grouped,
+    TrieColumns,
+    in_order,
+)
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 from surepath.validate import SAID_IF_GIVEN
 
 Edge: TypeAlias = tuple[int, int]
 """A state of a level and an action."""
-
-UNKNOWN = -1
-"""In place of a state: where an edge leads that nobody has taken."""
-
-LARGEST_COMPARISON = 2**15
-"""Numbers in one call of `log_odds` where all samples are compared with all states: as many as stay
-close to the processor (256 KB)."""
 
 
 ADDING = 1e-9
@@ -64,7 +66,7 @@ class Sorting:
     comparison: Comparison | None  # what they were told apart by; None where nothing is merged
 
 
-@dataclass(slots=True)
+@dataclass
 class Layer:
     """The states of one level and the edges that leave them."""
 
@@ -95,20 +97,18 @@ class Layer:
         states, actions = self.count.shape
         return [(state, action) for state in range(states) for action in range(actions)]
 
-    @property
+    @cached_property
     def expanded(self) -> NDArray[np.bool_]:
-        """States all of whose actions were tried, [S]."""
+        """States all of whose actions were tried, [S]: asked for again and again."""
         return np.all(self.count > 0, axis=1)
 
     def settled(self, separation: Separation) -> NDArray[np.bool_]:
         """[S A], edges whose end is known: it founds its state, or its merge is settled."""
-        settled = np.full(self.count.size, False)
+        settled = np.full(self.count.shape, False)
         if self.sorting is not None:
-            for (state, action), evidence in zip(
-                self.sorting.edges, self.sorting.merges.evidence, strict=True
-            ):
-                settled[state * self.n_actions + action] = evidence >= separation.evidence
-        return settled
+            states, actions = np.array(self.sorting.edges).T
+            settled[states, actions] = self.sorting.merges.evidence >= separation.evidence
+        return settled.ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ def _follow(
         prefixes[labels[i]] = prefixes[labels[i]] or (*layer.prefixes[state], action)
     # By state; within it, those whose edge was read most come first.
     place = np.argsort(np.array(order, dtype=np.int64))
-    sequence = np.lexsort((place[ends.groups], labels[ends.groups]))
+    sequence = in_order((labels * len(place) + place)[ends.groups])
     return Grouped(columns, ends.rows[sequence], labels[ends.groups[sequence]]), prefixes
 
 
@@ -278,7 +278,7 @@ def _sorted(
     if separation is not None and separation.exact and shape.future == 1:
         labels = _equal(ends, size)
     else:
-        labels = _sort(comparison.brief(samples), comparison, order)
+        labels = _sort(comparison.brief(samples), comparison, order, ends)
     if separation is None:
         return labels, Merges.none(size), comparison
     ways = ways_through(shape.n_actions, shape.future)[1]
@@ -340,18 +340,12 @@ def equal_readings(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
     return np.logical_and.reduce(within, axis=-1)
 
 
-def _sort(samples: FloatArray, comparison: Comparison, order: Sequence[int]) -> IntArray:
+def _sort(
+    samples: FloatArray, comparison: Comparison, order: Sequence[int], ends: Grouped
+) -> IntArray:
     """Each sample to the state it most likely comes from, those with most readings first."""
-    labels = np.full(len(samples), UNKNOWN)
-    pools = np.zeros((0, *samples.shape[1:]))
-    for i in order:
-        odds = comparison.log_odds(pools, samples[i])
-        if len(pools) and odds.max() > 0:
-            labels[i] = odds.argmax()
-            pools[labels[i]] += samples[i]
-        else:
-            labels[i] = len(pools)
-            pools = np.concatenate([pools, samples[i : i + 1]])
+    labels, pools = one_by_one(samples, comparison, order, ends.guessed(len(samples)))
+    ends.guess(labels)
     # Once more, now that each state is known by all its samples.
     left = np.array(order, dtype=np.int64)
     odds = _log_odds(pools, np.arange(len(pools)), labels[left], samples[left], comparison)
@@ -381,11 +375,9 @@ def _log_odds(
 
     A sample's own state is taken without that sample; 0 where nothing else is known of it.
     """
-    odds = np.empty((len(samples), len(states)))
-    several = max(1, LARGEST_COMPARISON // pools[states].size)
-    for start in range(0, len(samples), several):
-        part = slice(start, start + several)
-        odds[part] = comparison.log_odds(pools[states][None], samples[part, None])
+    sizes = len(samples), len(states)
+    sample, state = (each.ravel() for each in np.indices(sizes))
+    odds = comparison.log_odds_of(pools[states], samples, (state, sample)).reshape(sizes)
     column = np.full(len(pools), UNKNOWN)
     column[states] = np.arange(len(states))
     own = np.flatnonzero(column[labels] != UNKNOWN)

@@ -11,15 +11,15 @@ grow as the quantiles of chi-square do: by one more in z^2 for each.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from surepath.inference.paths import Path, Spreads
-from surepath.inference.states import Automaton
+from surepath.inference.states import Automaton, Edge
 from surepath.inference.values import Values
-from surepath.system import FloatArray
+from surepath.system import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,12 @@ class Close:
         more, as the largest of several errors does. What was paid without noise was not chosen by
         chance, and does not count.
         """
-        best = [0.0] * (self.machine.horizon + 1)  # of what can be combined from a level on
+        horizon = self.machine.horizon
+        best = [0.0] * (horizon + 1)  # of what can be combined from a level on
         largest = heaviest = 0.0
-        for level in range(self.machine.horizon - 1, -1, -1):
-            found = list(self._open(plan, level))
+        away = self._excursions(plan)
+        for level in range(horizon - 1, -1, -1):
+            found = list(self._open(plan, level, away))
             weight = 1 + math.log(max(len(found), 1))
             largest = max([largest, *(noise for noise, _ in found)])
             heaviest = max([heaviest, *(weight * noise for noise, _ in found)])
@@ -51,29 +53,78 @@ class Close:
             best[level] = max([best[level + 1], *combined])
         return (best[0] - heaviest) / largest if largest > 0 else 0.0
 
-    def _open(self, plan: Path, level: int) -> Iterator[tuple[float, int]]:
+    def _open(self, plan: Path, level: int, away: _Excursions) -> Iterator[tuple[float, int]]:
         """Noise of the ways to leave the plan here that may pay, and where they are back on it."""
         state, chosen = plan.edges[level]
         q = self.values.q[level][state]
-        for action in range(len(q)):
-            if action != chosen:
-                spread, noise, back = self._excursion(plan, level, action)
-                lead = float(q[chosen] - q[action])
-                if noise > 0 and lead * abs(lead) < spread:
-                    yield noise, back
+        here = np.flatnonzero(away.start == level).tolist()
+        for i, action in zip(here, _others(len(q), chosen), strict=True):
+            noise, lead = float(away.noise[i]), float(q[chosen] - q[action])
+            if noise > 0 and lead * abs(lead) < away.spread[i]:
+                yield noise, int(away.back[i])
 
-    def _excursion(self, plan: Path, level: int, action: int) -> tuple[float, float, int]:
-        """Leave the plan once, go on as is best: spread and noise against it, and where it ends."""
-        machine, edge = self.machine, (plan.edges[level][0], action)
-        spread = noise = 0.0
-        while True:
-            own = plan.edges[level]
-            spread += float(self.spreads[level][edge] + self.shortfalls[level][own])
-            noise += float(self.noise[level][edge] + self.noise[level][own])
-            state, level = int(machine.layers[level].target[edge]), level + 1
-            if level == machine.horizon or state == plan.edges[level][0]:
-                return spread, noise, level
-            if not machine.layers[level].expanded[state]:
-                guess = float(self.guesses[level][state])
-                return spread + guess, noise + guess, machine.horizon
-            edge = (state, int(np.argmax(self.values.q[level][state])))
+    def _excursions(self, plan: Path) -> _Excursions:
+        """Leave the plan once, at every level and by every action, and go on as is best.
+
+        All that are on their way take their steps together, level by level.
+        """
+        sizes = [len(self.values.q[level][0]) - 1 for level in range(len(plan.edges))]
+        found = _Excursions.beginning(sizes)
+        on, state = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        for level, own in enumerate(plan.edges):
+            begun = np.flatnonzero(found.start == level)
+            action = self.values.q[level].argmax(axis=1)[state]
+            action = np.append(action, _others(sizes[level] + 1, own[1])).astype(np.int64)
+            state = np.append(state, np.full(len(begun), own[0]))
+            on = np.append(on, begun)
+            self._take(found, on, level, (state, action), own)
+            if level + 1 < len(plan.edges):
+                target = self.machine.layers[level].target[state, action]
+                on, state = self._arrive(found, on, target, level + 1, plan.edges[level + 1][0])
+        return found
+
+    def _take(
+        self,
+        found: _Excursions,
+        on: IntArray,
+        level: int,
+        edges: tuple[IntArray, IntArray],
+        own: Edge,
+    ) -> None:
+        """One step of those that are away, against that of the plan."""
+        found.spread[on] += self.spreads[level][edges] + self.shortfalls[level][own]
+        found.noise[on] += self.noise[level][edges] + self.noise[level][own]
+
+    def _arrive(
+        self, found: _Excursions, on: IntArray, target: IntArray, level: int, plan: int
+    ) -> tuple[IntArray, IntArray]:
+        """Those that go on, and their states: not those that are back, or where nobody has been."""
+        returned = target == plan
+        found.back[on[returned]] = level
+        on, target = on[~returned], target[~returned]
+        known = self.machine.layers[level].expanded[target]
+        guess = self.guesses[level][target[~known]]
+        found.spread[on[~known]] += guess
+        found.noise[on[~known]] += guess
+        return on[known], target[known]
+
+
+@dataclass(frozen=True, slots=True)
+class _Excursions:
+    """Ways to leave a plan once, in the order of levels and actions: E of them."""
+
+    start: IntArray  # [E], levels where they leave it
+    spread: FloatArray  # [E], against the plan
+    noise: FloatArray  # [E]
+    back: IntArray  # [E], levels where they are back on it
+
+    @classmethod
+    def beginning(cls, sizes: Sequence[int]) -> _Excursions:
+        """Before the first step; sizes: how many there are from each level."""
+        many = sum(sizes)
+        start = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(start, np.zeros(many), np.zeros(many), np.full(many, len(sizes)))
+
+
+def _others(actions: int, chosen: int) -> list[int]:
+    return [action for action in range(actions) if action != chosen]

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surepath.inference.tuning import TUNING
-from surepath.system import Actions, FloatArray
+from surepath.readings.trie import Node
+from surepath.system import FloatArray
 
 Course: TypeAlias = Callable[[FloatArray], FloatArray]
 """How far a change has come, by the time in the run, which goes from 0 to 1."""
@@ -56,7 +57,7 @@ def _joined(parts: list[Any]) -> list[Any]:
 class Stream:
     """All readings of one prefix, by the part of the run that they come from."""
 
-    prefix: Actions
+    node: Node
     counts: FloatArray  # [p]
     times: FloatArray  # [p]
     totals: FloatArray  # [p, d]

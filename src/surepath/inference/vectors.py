@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart
+from surepath.inference.comparison import Apart, Pairs, in_parts
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail, log_gamma, scaled_bessel
@@ -47,13 +47,32 @@ class Vectors:
     without noise is none."""
 
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        difference, noise = self._difference(one, other)
+        return self._odds(self._alone(one), self._alone(other))
+
+    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
+        """What is known of each alone is computed once."""
+        mine, theirs = self._alone(one), self._alone(other)
+        return in_parts(
+            lambda p: self._odds(
+                _Alone(*(x[p[0]] for x in mine)), _Alone(*(x[p[1]] for x in theirs))
+            ),
+            pairs,
+            math.prod(one.shape[1:]),
+        )
+
+    def _alone(self, sample: FloatArray) -> _Alone:
+        mean, noise = _moments(sample, self.shares.shape[-1], likely_noise)
+        return _Alone(mean, noise, np.maximum(sample[..., 0], 1.0), self._repeated(sample))
+
+    def _odds(self, one: _Alone, other: _Alone) -> FloatArray:
+        difference, noise = one.mean - other.mean, one.noise + other.noise
         scales = np.array(TUNING.difference_scales).reshape(-1, *([1] * noise.ndim))
         growth = scales / noise
         # Readings without any noise that are equal are of one state, by the lean of one direction.
         counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
         lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
-        by_scale = (lean.sum(axis=-1) / self._repeats(one, other)).sum(axis=-1) / 2
+        repeats = _weighed(one.read, one.repeats, other.read, other.repeats)
+        by_scale = (lean.sum(axis=-1) / repeats).sum(axis=-1) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
 
@@ -151,11 +170,11 @@ class Vectors:
         less weighs more.
         """
         n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
-        mine, theirs = (
-            np.maximum(sample[..., self._brief - 1] / np.maximum(sample[..., 0], 1.0), 1.0)
-            for sample in (one, other)
-        )
-        return (m * mine + n * theirs) / (n + m)
+        return _weighed(n, self._repeated(one), m, self._repeated(other))
+
+    def _repeated(self, sample: FloatArray) -> FloatArray:
+        """How many directions move as one in a sample, [..., P]; at least 1."""
+        return np.maximum(sample[..., self._brief - 1] / np.maximum(sample[..., 0], 1.0), 1.0)
 
     @property
     def _freedom(self) -> FloatArray:
@@ -169,6 +188,20 @@ class Vectors:
         size = self.shares.shape[-1]
         mine, theirs = (_moments(sample, size, noise or likely_noise) for sample in (one, other))
         return mine[0] - theirs[0], mine[1] + theirs[1]
+
+
+class _Alone(NamedTuple):
+    """What a sample says by itself."""
+
+    mean: FloatArray  # [..., P, D]
+    noise: FloatArray  # [..., P, D], variance of the mean
+    read: FloatArray  # [..., P], how often; at least 1
+    repeats: FloatArray  # [..., P], directions that move as one
+
+
+def _weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) -> FloatArray:
+    """The mean of what two samples of n and m readings say, with more weight on the smaller."""
+    return (m * mine + n * theirs) / (n + m)
 
 
 def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:

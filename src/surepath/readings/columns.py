@@ -20,6 +20,9 @@ from surepath.system import Actions, FloatArray, IntArray
 FIRST_ROWS = 16
 """That a level has room for; doubled whenever it is full."""
 
+UNKNOWN = -1
+"""In place of a state: where an edge leads that nobody has taken, or a node not yet sorted."""
+
 T = TypeVar("T", bound=np.generic)
 
 
@@ -34,6 +37,7 @@ class Columns:
         self._rewards = np.zeros((FIRST_ROWS, 3))
         self._read = np.zeros(FIRST_ROWS)
         self._features = np.zeros((FIRST_ROWS, dimension))
+        self.guesses = np.zeros(0, dtype=np.int64)  # states of the first rows, when last sorted
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -138,12 +142,23 @@ class TrieColumns:
 
 def sums_by(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
     """Sums of values [n, ...] by the group of each, [size, ...], added in their order."""
+    if values.ndim == 1:
+        return np.bincount(groups, values, minlength=size).astype(np.float64, copy=False)
     width = int(np.prod(values.shape[1:]))
     cells = groups[:, None] * width + np.arange(width)
     if not len(groups):
         return np.zeros((size, *values.shape[1:]))
     sums = np.bincount(cells.ravel(), values.ravel(), minlength=size * width)
     return sums.astype(np.float64, copy=False).reshape(size, *values.shape[1:])
+
+
+def in_order(keys: IntArray) -> IntArray:
+    """Places of keys from 0 on, by size; equal ones stay in their order.
+
+    Short keys are sorted by their digits, which takes a tenth of the time.
+    """
+    short = keys.astype(np.uint16) if keys.max(initial=0) < 2**16 else keys
+    return np.argsort(short, kind="stable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +177,25 @@ class Grouped:
         """The nodes one level further down, in the order of their parents and in their groups."""
         place = np.full(len(self.columns), -1)
         place[self.rows] = np.arange(len(self.rows))
-        known = np.flatnonzero(place[columns.parent] >= 0)
-        rows = known[np.argsort(place[columns.parent[known]], kind="stable")]
-        return Grouped(columns, rows, self.groups[place[columns.parent[rows]]])
+        above = place[columns.parent]
+        known = np.flatnonzero(above >= 0)
+        rows = known[in_order(above[known])]
+        return Grouped(columns, rows, self.groups[above[rows]])
+
+    def guessed(self, groups: int) -> IntArray:
+        """The state of each group when its nodes were last sorted, [groups]; else UNKNOWN."""
+        before = self.columns.guesses
+        sorted_then = np.flatnonzero(self.rows < len(before))
+        states = before[self.rows[sorted_then]]
+        known = states != UNKNOWN
+        found = np.full(groups, UNKNOWN)
+        found[self.groups[sorted_then[known]]] = states[known]
+        return found
+
+    def guess(self, states: IntArray) -> None:
+        """Remember the state of each group, to begin with the next time."""
+        self.columns.guesses = np.full(len(self.columns), UNKNOWN)
+        self.columns.guesses[self.rows] = states[self.groups]
 
     @property
     def actions(self) -> IntArray:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from surepath.features.kernels import Bag
 from surepath.system import FloatArray
+
+COVARIANCE_LIMIT = 80
+"""Features up to which all covariances are recorded, d^2 numbers a node; beyond, variances only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +39,25 @@ class Cloud:
 
     count: int
     total: FloatArray  # [d]
-    squares: FloatArray  # sum of f f' [d, d], or its diagonal [d] where it would be too large
+    products: FloatArray | None  # as `squares` has them; None of symbols, which have no others
+
+    @property
+    def squares(self) -> FloatArray:
+        """Sum of f f' [d, d], or its diagonal [d] where it would be too large."""
+        if self.products is not None:
+            return self.products
+        return np.diag(self.total) if len(self.total) <= COVARIANCE_LIMIT else self.total
 
     @property
     def value(self) -> FloatArray:
         return self.total / self.count
 
     def merge(self, other: Cloud) -> Cloud:
+        symbols = self.products is None and other.products is None
         return Cloud(
-            self.count + other.count, self.total + other.total, self.squares + other.squares
+            self.count + other.count,
+            self.total + other.total,
+            None if symbols else self.squares + other.squares,
         )
 
 

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.errors import InputError
-from surepath.features import Features, WindowFeatures
+from surepath.features import Features, OneHot, WindowFeatures
 from surepath.features.kernels import Bag, mean_gram_row
-from surepath.readings.digests import Average, Cloud, Digest
+from surepath.readings.digests import COVARIANCE_LIMIT, Average, Cloud, Digest
 from surepath.readings.ridge import DualRidge, Regression, Ridge
 from surepath.readings.trie import Node
 from surepath.system import (
@@ -49,8 +49,9 @@ PRIMAL_LIMIT = 2000
 """Dimensions up to which a point is one vector, at d^2 an update; longer windows are regressed
 through their Gram matrix, and joint windows, which have none, are refused."""
 
-COVARIANCE_LIMIT = 80
-"""Features up to which all covariances are recorded, d^2 numbers a node; beyond, variances only."""
+MOST_COMPARED = 1024
+"""Real features up to which a learner asks what is the same: it turns them to the axes of their
+noise, at d^3 a level and round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +132,43 @@ class VectorEmbedding(Embedding):
 class CloudEmbedding(VectorEmbedding):
     """Finite-dimensional features with their noise: for learners that ask what is the same."""
 
+    def __init__(self, features: Features, n_actions: int, future: int = 1) -> None:
+        super().__init__(features, n_actions, future)
+        self._symbols = features if isinstance(features, OneHot) else None
+        if self._symbols is None and features.dimension > MOST_COMPARED:
+            raise InputError(
+                f"states are told apart by at most {MOST_COMPARED} real features: the noise that "
+                "these share is a matrix",
+                got=f"{features.dimension} features",
+                remedy='Use features="rbf", which sees the principal components of an image, a '
+                "transformer such as sklearn.decomposition.PCA(12), or a function of your own.",
+            )
+
     def digest(self, sample: Sample) -> Cloud:
+        if self._symbols is not None:
+            return Cloud(_size(sample), self._symbols.counts(sample), None)
         if isinstance(sample, Moments):
             mean = self.features.mean(sample)
             squares = sample.scatter + sample.count * np.outer(mean, mean)
-            return self._cloud(sample.count, sample.count * mean, squares)
+            return Cloud(sample.count, sample.count * mean, self._kept(squares))
         if isinstance(sample, Counts):
             rows = self.features.rows(np.arange(len(sample.counts)))
-            weighted = sample.counts[:, None] * rows
-            return self._cloud(sample.count, weighted.sum(axis=0), rows.T @ weighted)
+            return self._cloud(sample.count, rows, sample.counts[:, None] * rows)
         return self.pooled(self.features.rows(sample))
 
     def pooled(self, rows: FloatArray) -> Cloud:
         """The digest of observations whose features are known, [n, d]."""
-        return self._cloud(len(rows), rows.sum(axis=0), rows.T @ rows)
+        return self._cloud(len(rows), rows, rows)
 
-    def _cloud(self, count: int, total: FloatArray, squares: FloatArray) -> Cloud:
-        small = len(total) <= COVARIANCE_LIMIT
-        return Cloud(count, total, squares if small else np.diag(squares).copy())
+    def _cloud(self, count: int, rows: FloatArray, weighted: FloatArray) -> Cloud:
+        """Rows [n, d], and the same, each as often as it was read."""
+        whole = rows.shape[1] <= COVARIANCE_LIMIT
+        squares = rows.T @ weighted if whole else np.einsum("ij,ij->j", rows, weighted)
+        return Cloud(count, weighted.sum(axis=0), squares)
+
+    @staticmethod
+    def _kept(squares: FloatArray) -> FloatArray:
+        return squares if len(squares) <= COVARIANCE_LIMIT else np.diag(squares).copy()
 
 
 class JointEmbedding(Embedding):

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surepath.results.result import Result
+if TYPE_CHECKING:
+    from surepath.results.result import Result
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

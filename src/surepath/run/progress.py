@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from surepath.learners.base import Asking
 from surepath.run.notebook_log import NotebookLog
+
+if TYPE_CHECKING:  # rich is imported where something is shown
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
 
 REDRAW_SECONDS = 0.1
 """Least time between two states of the last line on a terminal."""
@@ -31,7 +33,7 @@ class Progress:
     """Shows what a learner has done so far; a context manager. Writes to standard error only."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or _console()
         self._live: Live | None = None
         self._notebook = NotebookLog() if self._console.is_jupyter else None
         self._started = self._drawn = time.monotonic()
@@ -41,6 +43,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal and self._notebook is None:
+            from rich.live import Live
+
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         return self
@@ -93,6 +97,14 @@ def line_of(cells: dict[str, str]) -> str:
     return "  ".join(text.rjust(WIDTHS.get(name, 0)) for name, text in cells.items())
 
 
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 def _text(line: str) -> Text:
     """A line that is cut off at the end of a terminal."""
+    from rich.text import Text
+
     return Text(line, no_wrap=True, overflow="ellipsis")
