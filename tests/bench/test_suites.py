@@ -13,7 +13,17 @@ import pytest
 from rich.console import Console
 from sklearn.gaussian_process.kernels import RBF
 
-from surepath.bench import SUITES, lower_bounds, passes, peers, real, run_suite, scaling, table1
+from surepath.bench import (
+    SUITES,
+    lower_bounds,
+    passes,
+    peers,
+    real,
+    run_suite,
+    scaling,
+    table1,
+    workers,
+)
 from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew
 from surepath.bench.harness.statistics import exponent
@@ -62,6 +72,7 @@ SIZES: dict[str, dict[str, Any]] = {
             "paper": (),
         },
     },
+    "workers": {"FULL": workers.Scale({"tabular": 1}, sizes=(1, 8))},
 }  # fmt: skip
 MODULES = {name: import_module(f"surepath.bench.suites.{name.replace('-', '_')}") for name in SIZES}
 
@@ -89,6 +100,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
         "real": ["bookkeeping"],
         "passes": ["statements"],
         "lower-bounds": ["leaking", "search"],
+        "workers": ["rounds"],
     }
     report = run_suite(name, Crew(), some.get(name, ()))
     assert isinstance(report, SuiteReport)

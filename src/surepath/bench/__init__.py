@@ -21,6 +21,7 @@ from surepath.bench.suites import (
     scaling,
     settings,
     table1,
+    workers,
 )
 from surepath.bench.suites.constants import constants
 from surepath.bench.suites.futures import futures
@@ -45,12 +46,14 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "table1": table1.PARTS,
     "peers": peers.PARTS,
     "scaling": scaling.PARTS,
+    "workers": workers.PARTS,
 }
 """The parts of each suite, by name."""
 
 
 QUICK = (
     "calibration", "proved", "doctor", "passes", "lower-bounds", "table1", "peers", "scaling",
+    "workers",
 )  # fmt: skip
 """Suites that also have a size that takes minutes."""
 
