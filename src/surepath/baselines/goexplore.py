@@ -18,7 +18,7 @@ from surepath.features import Features
 from surepath.learners.base import Answer, Asking
 from surepath.readings.embedding import VectorEmbedding
 from surepath.results.usage import shorten
-from surepath.system import Actions, Request
+from surepath.system import Actions, FloatArray, Request
 from surepath.validate import between, whole
 
 Cell: TypeAlias = tuple[int, ...]
@@ -92,8 +92,8 @@ class GoExplore(Asking):
         actions, paid = answer.raw.actions, 0.0
         for level in range(1, self.horizon):
             paid += answer.rewards[level - 1].mean
-            mean = answer.observations[level].value / self.width
-            cell = (level, *np.round(mean).astype(np.int64).tolist())
+            mean: FloatArray = answer.observations[level].value
+            cell = (level, *(int(each) for each in np.round(mean / self.width).tolist()))
             known = self.cells.get(cell)
             if known is None:
                 self.cells[cell] = Place(actions[:level], paid)

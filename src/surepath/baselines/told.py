@@ -226,7 +226,7 @@ class ToldHalving(Told):
         self.episodes = episodes
         self.left = [np.ones(n.shape, dtype=bool) for n in self.counts]
         self.rounds = math.ceil(math.log2(max(2, sum(part.size for part in self.left) / horizon)))
-        self.round = 0
+        self.begun = 0  # of them
         if self.episodes // self.rounds < len(self._cover(self.left)):
             raise InputError(
                 "every action of every state must be played in the first round",
@@ -236,11 +236,11 @@ class ToldHalving(Told):
         self._advance(None)
 
     def _next(self) -> Sequence[tuple[Actions, int]]:
-        if self.round:
+        if self.begun:
             self._halve()
-        if self.round == self.rounds:
+        if self.begun == self.rounds:
             return []
-        self.round += 1
+        self.begun += 1
         paths = self._cover(self.left)
         return [(path, max(1, self.episodes // (self.rounds * len(paths)))) for path in paths]
 

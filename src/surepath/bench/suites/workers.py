@@ -157,7 +157,7 @@ class Sleepy:
     sleep: float = SLEEP
     horizon: int = field(init=False)
     n_actions: int = field(init=False)
-    n_observations: int = field(init=False)
+    n_observations: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.horizon, self.n_actions = self.problem.horizon, self.problem.n_actions
