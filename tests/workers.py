@@ -50,6 +50,7 @@ def systems() -> dict[str, tuple[Any, dict[str, Any]]]:
     return {
         "one by one": (Walk(), {}),
         "at once": (Gauge(), {"features": "linear"}),
+        "more at once": (Gauge(), {"features": "linear", "at_once": 6}),
         "summaries": (problem, {}),
     }
 

@@ -60,6 +60,7 @@ def learn(
     budget: int | None = Call.budget,
     journal: str | Path | None = None,
     workers: int | str | Executor | None = None,
+    at_once: int = Call.at_once,
     callback: Callback | None = None,
     seed: int = Call.seed,
     progress: bool = False,
@@ -109,6 +110,10 @@ def learn(
     workers: so many processes, "ray" for a Ray cluster, or an executor (`surepath.Serial`,
     `surepath.Processes`, `surepath.RayCluster`) with time limit and retries of your own. What is
     found does not depend on it.
+    at_once: episodes that can run at the same time, of the adaptive schedule: with many workers or
+    many benches, about their number. Where fewer are needed, it also asks for what will probably be
+    needed next: fewer rounds, at the price of some episodes more. It decides what is asked for, so
+    a journal is continued with the same.
     callback: is called after every round with a `surepath.Round`: the best actions so far, what
     they are worth, what no plan is worth more than, episodes, open questions. When it returns True,
     the run stops, and the best plan so far is returned like when a budget ends.
@@ -134,6 +139,7 @@ def learn(
         return_range=return_range,
         data=recorded_data(data, journal),
         budget=budget,
+        at_once=at_once,
         seed=seed,
     )
     with ExitStack() as opened:

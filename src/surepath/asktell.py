@@ -87,6 +87,7 @@ class AskTell:
         reward_range: tuple[float, float] = Call.reward_range,
         return_range: tuple[float, float] | None = Call.return_range,
         data: object = None,
+        at_once: int = Call.at_once,
         journal: str | Path | None = None,
         seed: int = Call.seed,
     ) -> None:
@@ -105,6 +106,7 @@ class AskTell:
             reward_range=reward_range,
             return_range=return_range,
             data=recorded_data(data, journal),
+            at_once=at_once,
             seed=seed,
         )
         self._thread = threading.get_ident()

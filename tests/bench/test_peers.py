@@ -34,6 +34,25 @@ def test_the_summary_says_who_wins() -> None:
     assert rows["ours"]["stops by itself"] == "20/20 after 50"
 
 
+def test_who_is_told_more_stands_apart() -> None:
+    def standing(method: str, steps: int) -> peers.Standing:
+        return peers.Standing(method, (), [trace((steps, 0.0), total=steps)] * 20, 1000)
+
+    told = "elimination, told states"
+    found = {"lock": [standing(OURS, 100), standing("UCT", 400), standing(told, 25)]}
+    (row,) = peers._summary(found).rows
+    assert str(row[4]).startswith("UCT, ")
+    assert str(row[6]).startswith("UCT, ")
+    assert str(row[7]).endswith("]")  # the interval at 50 %
+    (row,) = peers._knowing(found).rows
+    assert str(row[2]).startswith(told)
+    assert float(str(row[3]).split()[0]) > 3
+    names = [str(row[0]) for row in peers._matrix(found).rows]
+    assert names == ["UCT", f"{told} *"]
+    (row,) = peers._knowing({"lock": found["lock"][:2]}).rows
+    assert row[2] == "none can be told"
+
+
 def test_the_floor_is_given_where_there_are_few_sequences() -> None:
     small, large = (peers.Contest(t, i, 1000) for t, i in (("small", SMALL), ("bay", CONTINUOUS)))
     (said,) = peers._floor(Crew(), small, 2)

@@ -14,11 +14,10 @@ from surepath.bench.harness import worlds
 from surepath.bench.harness.runs import Crew
 from surepath.bench.suites import real
 from surepath.errors import InputError, MissingExtraError
-from surepath.run.executors import Serial
 from surepath.run.runner import Runner
 from surepath.system import Request
 
-TINY = real.Scale(seeds=1, policies=0, episodes=1, repeats=1, sleepers=1)
+TINY = real.Scale(seeds=1, policies=0, episodes=1, repeats=1)
 PENDULUM = next(case for case in real.CASES if case.title == "Pendulum")
 
 
@@ -86,12 +85,6 @@ def test_the_same_episodes_with_a_journal_over_without(
     assert real._overhead(8, 2) == ("CartPole, horizon 8", 1.5, "1.50 .. 1.50", 1.5)
     assert len(asked) == 4
     assert asked[0] == asked[1] != asked[2] == asked[3]
-
-
-def test_speed_is_episodes_a_second(clock: Clock) -> None:
-    """Four observations of 5 ms each: fifty episodes a second."""
-    assert real._speed(real.Sleepy(), Serial(), 10) == pytest.approx(50)
-    assert clock.now == pytest.approx(2 * 10 * 4 * real.SLEEP)
 
 
 def test_without_a_clone_the_suite_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -44,4 +44,8 @@ def test_a_ratio_comes_with_its_interval() -> None:
     assert high == pytest.approx(ratio)  # no resample takes longer than the longest run
     low, high = ratio_interval(mixed, mixed, 1000)
     assert low == high == 1  # in pairs: the same instances are hard for both
+    half = runs(*[50] * 12, *[900] * 8)
+    low, high = ratio_interval(half, runs(*[500] * 20), 1000, wanted=0.5)
+    assert low == pytest.approx(0.1, rel=0.1)
+    assert high <= 900 / 500 * 1.2
     assert ratio_interval(runs(500), [trace()], 1000)[0] == pytest.approx(0.5, rel=0.2)

@@ -23,6 +23,7 @@ from surepath.bench import (
     run_suite,
     scaling,
     table1,
+    workers,
 )
 from surepath.bench.harness.report import SuiteReport
 from surepath.bench.harness.runs import Crew
@@ -73,6 +74,7 @@ SIZES: dict[str, dict[str, Any]] = {
         },
     },
     "cpu": {"SWEEPS": {"lock": cpu.SWEEPS["tabular"][:1] + cpu.SWEEPS["lock"][:2]}},
+    "workers": {"FULL": workers.Scale({"tabular": 1}, sizes=(1, 8))},
 }  # fmt: skip
 MODULES = {name: import_module(f"surepath.bench.suites.{name.replace('-', '_')}") for name in SIZES}
 
@@ -101,6 +103,7 @@ def test_every_suite_reports(name: str, capsys: pytest.CaptureFixture[str]) -> N
         "passes": ["statements"],
         "lower-bounds": ["leaking", "search"],
         "cpu": ["lock"],
+        "workers": ["rounds"],
     }
     report = run_suite(name, Crew(), some.get(name, ()))
     assert isinstance(report, SuiteReport)

@@ -22,6 +22,7 @@ from surepath.bench.suites import (
     scaling,
     settings,
     table1,
+    workers,
 )
 from surepath.bench.suites.constants import constants
 from surepath.bench.suites.futures import futures
@@ -47,6 +48,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
     "peers": peers.PARTS,
     "scaling": scaling.PARTS,
     "cpu": cpu.PARTS,
+    "workers": workers.PARTS,
 }
 """The parts of each suite, by name."""
 
@@ -54,6 +56,7 @@ SUITES: Mapping[str, Mapping[str, Part]] = {
 QUICK = (
     "calibration", "proved", "doctor", "passes", "lower-bounds", "table1", "peers", "scaling",
     "cpu",
+    "workers",
 )  # fmt: skip
 """Suites that also have a size that takes minutes."""
 

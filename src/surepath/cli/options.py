@@ -66,6 +66,12 @@ DataFiles = Annotated[
 ]
 Budget = Annotated[int | None, typer.Option(help="Most episodes to spend.")]
 Workers = Annotated[str | None, typer.Option(help="So many processes, or ray; default: none.")]
+AtOnce = Annotated[
+    int,
+    typer.Option(
+        help="Episodes that can run at the same time: fewer rounds, for some episodes more."
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds an episode may take before it is run again.")
 ]

@@ -18,6 +18,7 @@ from surepath.api import learn
 from surepath.asktell import AskTell
 from surepath.cli.options import (
     AsJson,
+    AtOnce,
     Budget,
     DataFiles,
     Delta,
@@ -88,6 +89,7 @@ def learn_command(
     budget: Budget = None,
     journal: JournalFile = None,
     workers: Workers = None,
+    at_once: AtOnce = Call.at_once,
     time_limit: TimeLimit = None,
     start_limit: StartLimit = START_LIMIT,
     retries: MostRetries = 4,
@@ -118,6 +120,7 @@ def learn_command(
         "reward_range": reward_range,
         "return_range": return_range,
         "data": data or None,
+        "at_once": at_once,
         "seed": seed,
     }
 
@@ -195,6 +198,7 @@ def serve_command(
     reward_range: RewardRange = Call.reward_range,
     return_range: ReturnRange = None,
     data: DataFiles = None,
+    at_once: AtOnce = Call.at_once,
     journal: JournalFile = None,
     seed: Annotated[int, typer.Option(help="Of the choices that are drawn.")] = Call.seed,
 ) -> None:
@@ -214,6 +218,7 @@ def serve_command(
         reward_range=reward_range,
         return_range=return_range,
         data=data or None,
+        at_once=at_once,
         journal=journal,
         seed=seed,
     ) as loop:

@@ -77,6 +77,7 @@ class RecordedCall(_Always, total=False):
     norm: float | None
     return_range: tuple[Bottomless, Unbounded] | None
     data: dict[str, Any]
+    at_once: int
     seed: int
 
 

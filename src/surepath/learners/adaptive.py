@@ -9,7 +9,8 @@ Each round the readings so far are judged (`judge`), and what is open decides wh
 4. ends of edges that may be another state than they are taken for, where that could matter;
 5. prefixes that pay differently from others of their state.
 
-All that is open is asked for at once, so that many can work on it.
+All that is open is asked for at once, so that many can work on it; where more can than that takes,
+also what will probably be needed next (`ahead`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
 from surepath.journal.course import Purpose
+from surepath.learners.ahead import Asked, Wanted, filled, merged, parts
 from surepath.learners.audit import Auditor
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
@@ -53,9 +55,6 @@ from surepath.system import (
     steps_of,
 )
 
-Wanted: TypeAlias = tuple[Actions, int]
-"""A sequence, and how often to run it."""
-
 
 class Adaptive(Asking):
     """Finds the plan and settles what could beat it, sans-IO."""
@@ -69,11 +68,13 @@ class Adaptive(Asking):
         future_grows: bool = False,
         audits_merges: bool = True,
         largest_batch: int | None = None,
+        at_once: int = 1,
     ) -> None:
         """`choices` draws actions where nobody has been: the same stream, the same requests.
 
         future_grows: whether to look further ahead where the readings show that it has to be.
         audits_merges: whether some of what was taken for one state is followed to the end.
+        at_once: episodes that can run at the same time, if that is more than one (`ahead`).
         """
         shape = terms.shape
         embedding = CloudEmbedding(features, shape.n_actions, shape.future)
@@ -85,7 +86,7 @@ class Adaptive(Asking):
         self.dependence = Dependence(features)
         self.growth = Growth(features) if isinstance(features, Growing) else None
         self.drift = Drift(terms.reward_range)
-        self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
+        self._largest_batch, self._at_once = largest_batch, at_once
         self._choices = choices
         self._future_grows = future_grows
         self._audits_merges = audits_merges
@@ -174,15 +175,18 @@ class Adaptive(Asking):
     def reconsider(self) -> None:
         """Decide, from all that was read, what to ask for next."""
         self.plan = None
-        purposes = self._wanted()
-        wanted = _merged([each for several in purposes.values() for each in several])
+        judged = self._looked()
+        purposes = self._wanted(judged)
+        if self._at_once > 1:
+            later = self._certify(judged, drawn=False) if judged.whole else []
+            purposes = filled(purposes, self._at_once, judged.machine, self.root, later)
+        wanted = merged(purposes)
         self._purposes = {
             actions: purpose for purpose in reversed(purposes) for actions, _ in purposes[purpose]
         }
         self._asked = self._pending = tuple(
-            self._request(actions, part)
-            for actions, count in wanted.items()
-            for part in self._parts(count)
+            self._request(actions, count)
+            for actions, count in parts([*wanted.items()], self._at_once, self._largest_batch)
         )
         if not wanted:
             assert self.judgement is not None  # nothing is wanted once everything was judged
@@ -207,10 +211,6 @@ class Adaptive(Asking):
         for told in growth.retold(embedding):
             self._take_in(*told)
 
-    def _parts(self, count: int) -> list[int]:
-        whole, rest = divmod(count, self._largest_batch)
-        return [self._largest_batch] * whole + [rest] * (rest > 0)
-
     def _request(self, actions: Actions, count: int) -> Request:
         observed = range(steps_of(actions, self.horizon))
         return Request(actions, count, observed, range(len(actions)))
@@ -220,14 +220,18 @@ class Adaptive(Asking):
     def purpose(self, request: Request) -> Purpose:
         return self._purposes.get(request.actions, Purpose.EXPLORE)
 
-    def _wanted(self) -> dict[Purpose, list[Wanted]]:
+    def _looked(self) -> Judgement:
+        """What all that was read decides; where it has to be, by a longer future."""
         self.usage.rounds += 1
         judged = self._judged()
         while judged.too_short and self._look_further(judged.too_short):
             judged = self._judged()
-        machine = judged.machine
         if judged.complete:
             self._note(judged)
+        return judged
+
+    def _wanted(self, judged: Judgement) -> Asked:
+        machine = judged.machine
         if missing(machine, self.terms.first_readings):
             return {Purpose.EXPLORE: cover(machine, self.terms.first_readings, self._choices)}
         if len(judged.plan.edges) < self.horizon:
@@ -256,12 +260,15 @@ class Adaptive(Asking):
             wanted.append(self._further(machine, suspect.actions, suspect.count, counts))
         return wanted
 
-    def _certify(self, judged: Judgement) -> list[Wanted]:
-        """What is still to be seen before a plan is certified that nothing speaks against."""
+    def _certify(self, judged: Judgement, *, drawn: bool = True) -> list[Wanted]:
+        """What is still to be seen before a plan is certified that nothing speaks against.
+
+        drawn: with states that are drawn at random, once nothing else is left.
+        """
         wanted = self._own_walk(judged)
         if not wanted and self._audits_merges:
             wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
-        if not wanted and judged.predicted:
+        if drawn and not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(judged.machine, *place)
         return wanted
@@ -300,7 +307,8 @@ class Adaptive(Asking):
         as_good = promise >= promise[judged.plan.end] - judged.tolerance
         order = np.argsort(-promise, kind="stable")
         others = [int(state) for state in order if as_good[state] and not expanded[state]]
-        most = max(1, int(TUNING.expanded_at_once * expanded.sum()))
+        room = self._at_once // (machine.layers[level].n_actions * self.terms.first_readings)
+        most = max(1, int(TUNING.expanded_at_once * expanded.sum()), room)
         chosen = dict.fromkeys([judged.plan.end, *others])
         return [
             request
@@ -374,11 +382,3 @@ def _weakest(judged: Judgement) -> str:
         f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
         f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
     )
-
-
-def _merged(wanted: list[Wanted]) -> dict[Actions, int]:
-    """The largest count asked for each sequence."""
-    merged = dict[Actions, int]()
-    for actions, count in wanted:
-        merged[actions] = max(count, merged.get(actions, 0))
-    return merged

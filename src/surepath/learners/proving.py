@@ -19,6 +19,7 @@ from surepath.inference.proposal import Rules
 from surepath.inference.tuning import TUNING
 from surepath.journal.course import Purpose
 from surepath.learners.adaptive import Adaptive
+from surepath.learners.ahead import parts
 from surepath.learners.allocation import Allocation, likely
 from surepath.learners.base import Answer, Asking
 from surepath.learners.propose import propose
@@ -42,8 +43,16 @@ class Proving(Asking):
     """Finds a plan and proves it, sans-IO."""
 
     def __init__(
-        self, proposer: Adaptive, rules: Rulebook, *, largest_batch: int | None = None
+        self,
+        proposer: Adaptive,
+        rules: Rulebook,
+        *,
+        largest_batch: int | None = None,
+        at_once: int = 1,
     ) -> None:
+        """at_once: episodes that can run at the same time. A block has no more for that: its
+        requests are only cut into parts.
+        """
         super().__init__(
             proposer.horizon, proposer.n_actions, proposer.embedding, proposer.reward_range
         )
@@ -55,7 +64,7 @@ class Proving(Asking):
         self.expected = 0  # episodes that it is now expected to take in all
         self.given_up: list[str] = []  # why, for each attempt that failed
         self._rules = rules
-        self._largest_batch = largest_batch or 2**62  # no limit: more than any request asks for
+        self._largest_batch, self._at_once = largest_batch, at_once
         self._asked: tuple[Request, ...] = ()
         self._noise: FloatArray  # of the attempt that goes on, like the next
         self.totals: Totals | None = None
@@ -145,15 +154,10 @@ class Proving(Asking):
         enough = max(allocation.forecast, 1)
         self.forecast = self.forecast or enough
         self.expected = attempt.episodes + likely(enough)
-        largest = self._largest_batch
-        parts = [
-            (actions, min(largest, count - start))
-            for actions, count in wanted
-            for start in range(0, count, largest)
-        ]
+        cut = parts(wanted, self._at_once, self._largest_batch)
         return tuple(
             Request(actions, count, range(steps_of(actions, self.horizon)), range(len(actions)))
-            for actions, count in attempt.begin(parts).requests
+            for actions, count in attempt.begin(cut).requests
         )
 
     def progress(self) -> str:

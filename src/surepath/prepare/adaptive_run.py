@@ -42,6 +42,7 @@ class AdaptiveRun:
             choices(call.seed),
             future_grows=call.future_grows,
             largest_batch=None if whole else RAW_BATCH,
+            at_once=call.at_once,
         )
         self.task.charge(learner.usage)
         return learner

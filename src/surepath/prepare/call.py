@@ -20,6 +20,9 @@ from surepath.validate import between, nearest, whole
 
 ADAPTIVE, PROVED = "adaptive", "proved"
 
+MOST_AT_ONCE = 2**20
+"""Episodes that can be said to run at once: more than any cluster runs."""
+
 Future: TypeAlias = int | Literal["auto"]
 
 
@@ -43,6 +46,7 @@ class Call:
     return_range: tuple[float, float] | None = None
     data: Given | None = None
     budget: int | None = None
+    at_once: int = 1
     seed: int = 0
 
     @classmethod
@@ -60,6 +64,7 @@ class Call:
         whole("seed", self.seed, least=0)
         if self.budget is not None:
             whole("budget", self.budget, least=1)
+        whole("at_once", self.at_once, least=1, most=MOST_AT_ONCE)
         if self.future not in (None, "auto"):
             whole("future", self.future, least=1)
         for name, value in (("gap", self.gap), ("norm", self.norm)):
@@ -72,6 +77,7 @@ class Call:
         self._check_schedule()
         self._check_returns()
         self._check_data()
+        self._check_at_once()
 
     def _check_schedule(self) -> None:
         if isinstance(self.schedule, str) and self.schedule not in (ADAPTIVE, *SCHEDULES):
@@ -121,6 +127,15 @@ class Call:
             )
         for each in self.data.readings:
             self.check_paid(sound(each, self.rewards))
+
+    def _check_at_once(self) -> None:
+        if self.at_once > 1 and not self.adaptive:
+            raise InputError(
+                "only the adaptive schedule asks for more at once: the others say beforehand what "
+                "they ask for",
+                got=f"schedule={self.schedule!r}, at_once={self.at_once}",
+                remedy='Leave out at_once, or use schedule="adaptive".',
+            )
 
     @property
     def adaptive(self) -> bool:
@@ -222,6 +237,8 @@ class Call:
             said["return_range"] = self.return_range
         if self.data is not None:
             said["data"] = self.data.described()
+        if self.at_once > 1:
+            said["at_once"] = self.at_once
         return said
 
     def _declared(self) -> dict[str, Any] | None:

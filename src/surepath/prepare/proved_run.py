@@ -122,8 +122,9 @@ class ProvedRun:
             future_grows=call.future_grows and not self.terms.shared_noise,
             audits_merges=False,  # what is wrong with a proposal shows when it is to be proved
             largest_batch=largest,
+            at_once=call.at_once,
         )
-        learner = Proving(proposer, self, largest_batch=largest)
+        learner = Proving(proposer, self, largest_batch=largest, at_once=call.at_once)
         self.task.charge(learner.usage)
         return learner
 

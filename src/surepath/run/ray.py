@@ -104,7 +104,9 @@ class RayCluster(Fleet):
     def _ready(self, workers: Sequence[Worker], seconds: float) -> Sequence[Worker]:
         by_answer = {cast(_RayWorker, worker).answer: worker for worker in workers}
         timeout = None if seconds == float("inf") else seconds
-        ready, _ = self._ray.wait(list(by_answer), num_returns=1, timeout=timeout)
+        ready, rest = self._ray.wait(list(by_answer), num_returns=1, timeout=timeout)
+        if ready and rest:  # a wait for one ends with one, however many are there by then
+            ready += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         return [by_answer[answer] for answer in ready]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from surepath.bench.harness.arena import Arena, Stage, arena_of
-from surepath.bench.harness.rivals import RIVALS, Settings
+from surepath.bench.harness.rivals import RIVALS, Acted, Settings
 from surepath.errors import InputError
 from surepath.learners.base import Asking
 from surepath.prepare.adaptive_run import AdaptiveRun
@@ -88,7 +88,11 @@ def attempt(trial: Trial) -> Trace:
     watch = Watch(arena)
     try:
         rival = RIVALS[trial.method]
-        learner, runner = rival.build(arena, trial.cap, trial.seed, dict(trial.settings))
+        made = rival.build(arena, trial.cap, trial.seed, dict(trial.settings))
+        if isinstance(made, Acted):
+            watch.note(made.steps, made.actions)
+            return watch.trace(made.steps, stopped=bool(made.actions))
+        learner, runner = made
         stopped = drive(learner, runner, steps=trial.cap, watch=watch)
     except InputError as error:
         return Trace((), (), 0, stopped=False, refused=f"{error.what}: {error.got}")

@@ -6,21 +6,25 @@ on training instances. All are asked and told in the same way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from surepath.baselines.agnostic import AgnosticQ
 from surepath.baselines.arms import Lucb, SequentialHalving
+from surepath.baselines.automata import Alergia, lstar
 from surepath.baselines.crossentropy import CrossEntropy
+from surepath.baselines.goexplore import GoExplore
 from surepath.baselines.merging import Merging, true_separation
 from surepath.baselines.olop import Olop
-from surepath.baselines.outside import NOISY_CHOICES, CatCma, Nevergrad
+from surepath.baselines.outside import NOISY_CHOICES, CatCma, Nevergrad, OptunaTpe
 from surepath.baselines.propagation import Propagation
+from surepath.baselines.told import ToldElimination, ToldHalving, ToldLucb
 from surepath.baselines.uct import Uct
 from surepath.bench.harness.arena import Arena, Stage, arena_of
 from surepath.builtin_problems.base import Problem
@@ -29,6 +33,7 @@ from surepath.errors import InputError
 from surepath.features import Custom, Features
 from surepath.learners.base import Asking
 from surepath.run.runner import Runner
+from surepath.system import Actions, Declared
 
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
 """Names and values, in a form that can be a key."""
@@ -36,13 +41,22 @@ Settings: TypeAlias = tuple[tuple[str, Any], ...]
 Builder: TypeAlias = Callable[..., Asking]
 
 
+class Acted(NamedTuple):
+    """What came of a method that does not ask for sequences, but acts in the system itself."""
+
+    steps: int
+    actions: Actions  # its plan; empty where it has none
+
+
 @dataclass(frozen=True, slots=True)
 class Rival:
     """How to build a competing method, and the settings it is tuned over."""
 
-    build: Callable[[Arena, int, int, Mapping[str, Any]], tuple[Asking, Runner]]  # cap, seed
+    build: Callable[[Arena, int, int, Mapping[str, Any]], tuple[Asking, Runner] | Acted]
+    # arena, cap, seed, settings
     settings: tuple[Settings, ...] = ((),)
     settings_of: Callable[[Arena], tuple[Settings, ...]] | None = None
+    told: str = ""  # what it is told that nobody tells surepath
 
 
 def grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
@@ -140,6 +154,57 @@ def _propagation(arena: Arena, features: Features, settings: Mapping[str, Any]) 
     )
 
 
+def _goexplore(arena: Arena, cap: int, seed: int, settings: Mapping[str, Any]) -> Any:
+    """On the mean readings of the features that ours takes."""
+
+    def kind(arena: Arena, features: Features, settings: Mapping[str, Any]) -> Asking:
+        return GoExplore(
+            arena.horizon,
+            arena.system.n_actions,
+            features,
+            seed=seed,
+            reward_range=arena.reward_range,
+            **settings,
+        )
+
+    return _embedded(kind, arena, cap, seed, settings)
+
+
+def _lstar(arena: Arena, cap: int, seed: int, settings: Mapping[str, Any]) -> Acted:
+    problem = _known(arena, "symbols and few rewards that it can be given one by one")
+    bounded = math.isfinite(problem.reward_range[1])
+    if Declared(problem).n_observations is None or not bounded:
+        raise InputError(
+            "an automaton is learned from symbols",
+            got="readings or rewards that are real numbers",
+            remedy="Use a method for these.",
+        )
+    return Acted(*lstar(problem, cap, seed, **settings))
+
+
+def _known(arena: Arena, what: str) -> Problem:
+    if not isinstance(arena.system, Problem):
+        raise InputError(
+            f"only a built-in problem has {what}",
+            got="an environment",
+            remedy="Use a method that is told nothing.",
+        )
+    return arena.system
+
+
+def _told(
+    kind: Builder, arena: Arena, cap: int, seed: int, settings: Mapping[str, Any]
+) -> tuple[Asking, Runner]:
+    """Methods that know which prefixes lead to the same state."""
+    problem = _known(arena, "states that can be told")
+    knowing = partial(_with_states, kind, problem)
+    return _open_loop(knowing, arena, cap, seed, settings)
+
+
+def _with_states(kind: Builder, problem: Problem, *sizes: int, **options: Any) -> Asking:
+    return kind(*sizes, problem.start, problem.move, **options)
+
+
 SEPARATION = 0.2
 """What counts as apart where nobody can say, unless it is tuned."""
 
@@ -183,8 +248,30 @@ RIVALS: Mapping[str, Rival] = {
             batch=(8, 32),
         ),
     ),
+    "Optuna": Rival(partial(_open_loop, OptunaTpe), grid(batch=(16, 64))),
+    "Go-Explore": Rival(_goexplore, grid(width=(0.25, 0.5, 1.0), batch=(4, 16), repeat=(0.0, 0.3))),
+    "ALERGIA": Rival(
+        partial(_open_loop, Alergia), grid(share=(1 / 2, 1 / 8, 1 / 32), eps=(0.005, 0.05, 0.5))
+    ),
+    "stochastic L*": Rival(_lstar, grid(rounds=(5, 20, 80), walk=(100, 1000))),
+    "halving, told equality": Rival(
+        partial(_told, ToldHalving), grid(share=SHARES), told="which prefixes are one state"
+    ),
+    "LUCB, told equality": Rival(
+        partial(_told, ToldLucb),
+        grid(width=(0.01, 0.05, 0.2, 1.0), batch=(BATCH,)),
+        told="which prefixes are one state",
+    ),
+    "elimination, told states": Rival(
+        partial(_told, ToldElimination),
+        grid(width=(0.02, 0.1, 0.3, 1.0), batch=(BATCH,)),
+        told="the states and where actions lead",
+    ),
 }
-"""All that are asked and told; recurrent PPO acts in an environment and stands apart."""
+"""All but recurrent PPO, which is trained for minutes and stands apart."""
+
+UNTOLD = tuple(method for method, rival in RIVALS.items() if not rival.told)
+"""Those that know no more than surepath."""
 
 
 def settings_text(settings: Settings) -> str:

@@ -44,8 +44,10 @@ def _first_lasting(points: Sequence[float], shares: FloatArray, wanted: float) -
     return points[first] if first < len(points) else math.inf
 
 
-def ratio_interval(ours: Sequence[Trace], theirs: Sequence[Trace], cap: int) -> tuple[float, float]:
-    """95 % bootstrap interval of the ratio of steps to 95 % success.
+def ratio_interval(
+    ours: Sequence[Trace], theirs: Sequence[Trace], cap: int, wanted: float = WANTED
+) -> tuple[float, float]:
+    """95 % bootstrap interval of the ratio of steps to a share of successes.
 
     Runs are resampled in pairs, because both are on the same instance. Whoever does not get there
     within the cap is taken to do so at the cap.
@@ -55,7 +57,7 @@ def ratio_interval(ours: Sequence[Trace], theirs: Sequence[Trace], cap: int) -> 
 
     def ratio(chosen: NDArray[np.int64]) -> float:
         mine, other = (
-            min(_first_lasting(points, shares, WANTED), cap)
+            min(_first_lasting(points, shares, wanted), cap)
             for shares in both[:, chosen].mean(axis=1)
         )
         return mine / other

@@ -8,6 +8,9 @@ plays, there are five, and rivals are tuned within a quarter of the steps. Ours 
 system and the seed, and on MiniGrid with linear features, which rivals that look at readings are
 given too. Only the steps count, and whether the plan is an optimal one; that ours also knows when
 it is done, and most rivals do not, is a column and not a handicap.
+
+Some rivals are told what nobody tells ours: which prefixes are one state, or the states themselves.
+They stand apart, as the price of not knowing, and never are the best rival.
 """
 
 from __future__ import annotations
@@ -24,12 +27,21 @@ from surepath.bench.harness.rival_tuning import tune
 from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
 from surepath.bench.harness.runs import DELTA, Crew, Instance, Part, grouped
 from surepath.bench.harness.statistics import geometric, rate
-from surepath.bench.harness.success import checkpoints, ratio_interval, steps_to, success
+from surepath.bench.harness.success import (
+    WANTED,
+    checkpoints,
+    ratio_interval,
+    steps_to,
+    success,
+)
 from surepath.bench.harness.worlds import Case
 from surepath.bench.suites.floor import floor_of
 from surepath.builtin_problems.finite import FiniteProblem
 
 PPO = "recurrent PPO"
+
+HALF = 0.5
+"""The other share of successes at which methods are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ CONTESTS = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    instances: int = 20
+    instances: int = 40
     training: int = 20  # instances a setting is tried on, if it is among the best of a few
     policies: int = 1  # that PPO is trained for, on each problem
     practice: int = 50_000  # steps that it is trained for at most: five minutes
@@ -89,15 +101,14 @@ class Standing:
     traces: list[Trace]
     cap: int
 
+    def steps_to(self, wanted: float) -> float:
+        """Steps to this share of successes."""
+        return steps_to(self.traces, self.cap, wanted)
+
     @property
     def needed(self) -> float:
         """Steps to 95 % success."""
-        return steps_to(self.traces, self.cap)
-
-    @property
-    def halfway(self) -> float:
-        """Steps to 50 % success."""
-        return steps_to(self.traces, self.cap, wanted=0.5)
+        return self.steps_to(WANTED)
 
     @property
     def ended(self) -> str:
@@ -105,6 +116,11 @@ class Standing:
         ended = [max(trace.total, 1) for trace in self.traces if trace.stopped]
         after = f" after {number(geometric(ended))}" if ended else ""
         return f"{len(ended)}/{len(self.traces)}{after}"
+
+    @property
+    def told(self) -> str:
+        """What it knows that ours does not."""
+        return RIVALS[self.method].told if self.method in RIVALS else ""
 
     @property
     def refused(self) -> str:
@@ -129,7 +145,7 @@ def peers(crew: Crew) -> list[Finding]:
         findings.append(_table(contest, standings[contest.title]))
         findings.append(_curves(contest, standings[contest.title]))
         findings += _floor(crew, contest, scale.instances)
-    return [_summary(standings), _matrix(standings), *findings]
+    return [_summary(standings), _knowing(standings), _matrix(standings), *findings]
 
 
 def compete(
@@ -216,8 +232,8 @@ def _steps(needed: float, cap: int) -> str:
 def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:
     """Ours beside the best rival of each problem."""
     return Section(
-        "steps to 95 % success: surepath's default beside the best rival; ratios below 1 are ours "
-        "(95 % bootstrap interval over the runs)",
+        "steps to 95 % success: surepath's default beside the best rival that is told no more; "
+        "ratios below 1 are ours (95 % bootstrap intervals over the runs)",
         ("problem", "surepath", "stops by itself", "certified", "best rival", "ratio",
          "best at 50 %", "ratio at 50 %"),
         [(title, *_beside(found)) for title, found in standings.items()],
@@ -227,17 +243,39 @@ def _summary(standings: Mapping[str, Sequence[Standing]]) -> Section:
 def _beside(found: Sequence[Standing]) -> tuple[Cell, ...]:
     """Ours, the rival that is right in 95 % soonest, and the one that is in half."""
     ours = next(standing for standing in found if standing.method == OURS)
-    others = [standing for standing in found if standing.method != OURS]
-    best = min(others, key=lambda s: s.needed)
-    first = min(others, key=lambda s: s.halfway)
+    others = [s for s in found if s.method != OURS and not s.told]
     return (
         _steps(ours.needed, ours.cap),
         ours.ended,
         rate(sum(trace.certified for trace in ours.traces), len(ours.traces)),
-        _named(best, best.needed),
-        _ratio(ours.needed, best.needed, best.cap) + _interval(ours, best),
-        _named(first, first.halfway),
-        _ratio(ours.halfway, first.halfway, first.cap),
+        *_against(ours, others, WANTED),
+        *_against(ours, others, HALF),
+    )
+
+
+def _against(ours: Standing, others: Sequence[Standing], wanted: float) -> tuple[str, str]:
+    """The best of the others, and the ratio to it with its interval."""
+    best = min(others, key=lambda standing: standing.steps_to(wanted))
+    mine, theirs = ours.steps_to(wanted), best.steps_to(wanted)
+    return _named(best, theirs), _ratio(mine, theirs, best.cap) + _interval(ours, best, wanted)
+
+
+def _knowing(standings: Mapping[str, Sequence[Standing]]) -> Section:
+    """Ours beside the best of those that are told more: the price of not knowing it."""
+    rows: list[tuple[Cell, ...]] = []
+    for title, found in standings.items():
+        ours = next(standing for standing in found if standing.method == OURS)
+        told = [s for s in found if s.told and not s.refused]
+        if told:
+            told_cells = (*_against(ours, told, WANTED), *_against(ours, told, HALF))
+            rows.append((title, _steps(ours.needed, ours.cap), *told_cells))
+        else:
+            rows.append((title, _steps(ours.needed, ours.cap), "none can be told", "-", "-", "-"))
+    return Section(
+        "the price of not knowing: surepath beside the best of those that are told which prefixes "
+        "are one state, or the states",
+        ("problem", "surepath", "best that is told", "ratio", "best at 50 %", "ratio at 50 %"),
+        rows,
     )
 
 
@@ -246,13 +284,13 @@ def _named(standing: Standing, needed: float) -> str:
     return f"{standing.method}, {number(needed)}" if math.isfinite(needed) else "none"
 
 
-def _interval(ours: Standing, theirs: Standing) -> str:
+def _interval(ours: Standing, theirs: Standing, wanted: float) -> str:
     """Of the ratio, where both got there and have runs enough to say."""
-    if not math.isfinite(max(ours.needed, theirs.needed)):
+    if not math.isfinite(max(ours.steps_to(wanted), theirs.steps_to(wanted))):
         return ""
     if len(theirs.traces) != len(ours.traces):
         return ""
-    low, high = ratio_interval(ours.traces, theirs.traces, ours.cap)
+    low, high = ratio_interval(ours.traces, theirs.traces, ours.cap, wanted)
     return f" [{low:.2g}, {high:.2g}]"
 
 
@@ -261,7 +299,8 @@ def _matrix(standings: Mapping[str, Sequence[Standing]]) -> Section:
     methods = [s.method for s in next(iter(standings.values())) if s.method != OURS]
     rows: list[tuple[Cell, ...]] = []
     for method in methods:
-        cells: list[Cell] = [method]
+        told = method in RIVALS and RIVALS[method].told
+        cells: list[Cell] = [f"{method} *" if told else method]
         for found in standings.values():
             ours, theirs = (next(s for s in found if s.method == m) for m in (OURS, method))
             if theirs.refused:
@@ -270,7 +309,8 @@ def _matrix(standings: Mapping[str, Sequence[Standing]]) -> Section:
                 cells.append(_ratio(ours.needed, theirs.needed, theirs.cap))
         rows.append(tuple(cells))
     return Section(
-        "surepath's steps to 95 % over each rival's; '< x' where the rival did not get there",
+        "surepath's steps to 95 % over each rival's; '< x' where the rival did not get there; * is "
+        "told states, or which prefixes are one",
         ("rival", *standings),
         rows,
     )

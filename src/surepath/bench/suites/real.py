@@ -8,7 +8,7 @@ would try first: recurrent PPO (sb3-contrib, with its own defaults), on the same
 after as many steps as surepath took until it stopped by itself.
 """
 
-# Gymnasium, Ray and sb3-contrib are loaded when they are used, and have few types:
+# Gymnasium and sb3-contrib are loaded when they are used, and have few types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false
 # pyright: reportMissingTypeStubs=false
@@ -35,13 +35,8 @@ from surepath.bench.harness.worlds import Case
 from surepath.bench.suites.certificates import certificates, ranges
 from surepath.bench.suites.recipe import recipes
 from surepath.journal.database import Journal
-from surepath.run.executors import Executor, Serial
-from surepath.run.ray import RayCluster
 from surepath.run.runner import Runner
-from surepath.system import Actions, Episodes, Play, Request, System
-
-SLEEP = 0.005
-"""Seconds that a step of the slow system takes."""
+from surepath.system import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,6 @@ class Scale:
     policies: int = 1  # that PPO is trained for, on each environment: it does 200 steps a second
     episodes: int = 20  # by which a policy is judged
     repeats: int = 40  # pairs of timings
-    sleepers: int = 8  # Ray workers
 
 
 SCALE = Scale()
@@ -199,59 +193,10 @@ def _bare(env: Any, requests: list[Request]) -> None:
                     break
 
 
-class Sleepy:
-    """A system that takes its time."""
-
-    horizon, n_actions, n_observations = 4, 2, 2
-
-    def play(self, actions: Actions, seed: int) -> Play:
-        time.sleep(SLEEP * min(len(actions) + 1, self.horizon))
-        rng = np.random.default_rng(seed)
-        shown = rng.integers(2, size=min(len(actions) + 1, self.horizon))
-        return shown.tolist(), rng.random(len(actions)).tolist()
-
-    def gather(self, actions: Actions, plays: Any) -> Episodes:
-        shown, paid = zip(*plays, strict=True)
-        return Episodes(actions, np.array(shown), np.array(paid))
-
-    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
-        seeds = rng.integers(2**31, size=n)
-        return self.gather(actions, [self.play(actions, int(seed)) for seed in seeds])
-
-
-def throughput(_: Crew) -> list[Finding]:
-    """Episodes a second on Ray over those in this process."""
-    scale = SCALE
-    system = Sleepy()
-    alone = _speed(system, Serial(), 100)
-    with RayCluster(scale.sleepers, cpus=0.01) as cluster:
-        together = _speed(system, cluster, 100 * scale.sleepers)
-    return [
-        Section(
-            f"throughput: a system that sleeps {1000 * SLEEP:g} ms a step",
-            ("workers", "episodes a second", "ratio"),
-            [
-                ("this process", alone, 1.0),
-                (f"{scale.sleepers} on Ray", together, together / alone),
-            ],
-        ),
-    ]
-
-
-def _speed(system: System, executor: Executor, episodes: int) -> float:
-    request = Request((0, 1, 0), episodes, range(4), range(3))
-    runner = Runner(system, executor=executor)
-    runner.run(0, [request], summary=False)  # everybody is up and running
-    started = time.perf_counter()
-    runner.run(1, [request], summary=False)
-    return episodes / (time.perf_counter() - started)
-
-
 PARTS: Mapping[str, Part] = {
     "certificates": lambda crew: [certificates(crew, SCALE.certified, SCALE.many)],
     "ranges": lambda crew: [ranges(crew, SCALE.widened)],
     "recipe": lambda crew: [recipes(crew, SCALE.recipes)],
     "environments": environments,
     "bookkeeping": bookkeeping,
-    "throughput": throughput,
 }

@@ -19,7 +19,7 @@ from surepath.bench.harness.arena import lock
 from surepath.bench.harness.attempt import OURS, Trial, attempt
 from surepath.bench.harness.report import Cell, Finding, Section, number
 from surepath.bench.harness.rival_tuning import tune
-from surepath.bench.harness.rivals import RIVALS, Settings, settings_text
+from surepath.bench.harness.rivals import UNTOLD, Settings, settings_text
 from surepath.bench.harness.runs import Crew, Instance, Part, grouped
 from surepath.bench.harness.statistics import exponent
 from surepath.bench.harness.success import steps_to
@@ -70,7 +70,7 @@ SAID: Mapping[str, str] = {
 }
 """What the paper's table says of methods that are here."""
 
-METHODS = (OURS, *RIVALS)
+METHODS = (OURS, *UNTOLD)
 
 UNMEASURED = (
     ("Guo et al. 2016, Azizzadenesheli et al. 2016, Jin et al. 2020 (general), Li et al. 2021",
