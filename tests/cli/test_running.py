@@ -72,7 +72,10 @@ def test_a_system_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert missing.exit_code == 2
     assert "not given: gap and norm" in missing.output
     assert "--feature-samples" in missing.output
-    assert invoke("learn", "no_such_module:lamp").exit_code == 2
+    for absent in ("no_such_module:lamp", "../my_lamp.py:lamp", "./my_lamp.py:lamp"):
+        refused = invoke("learn", absent)
+        assert refused.exit_code == 2
+        assert "module:factory" in refused.output
     wrong = invoke("learn", "my_lamp:lamp", "-p", "colour=3")
     assert wrong.exit_code == 2
     assert "cannot be called with these parameters" in wrong.output

@@ -32,7 +32,8 @@ ENGINE_3 = ASSETS / "journal_engine_3.db"  # of schema 1
 SCHEMA_2 = ASSETS / "journal_schema_2.db"  # of engine 3
 ENGINE_4 = ASSETS / "journal_engine_4.db"  # of schema 2, like the next ones
 ENGINE_5 = ASSETS / "journal_engine_5.db"
-NOW = ASSETS / "journal_engine_6.db"
+ENGINE_6 = ASSETS / "journal_engine_6.db"  # its certificate is by the rules of today
+NOW = ASSETS / "journal_engine_7.db"
 CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
 
 
@@ -207,8 +208,16 @@ def write_asset(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asset", "engine"),
-    [(OLD, 1), (ENGINE_2, 2), (ENGINE_3, 3), (SCHEMA_2, 3), (ENGINE_4, 4), (ENGINE_5, 5)],
-    ids=["engine 1", "engine 2", "engine 3", "engine 3 in schema 2", "engine 4", "engine 5"],
+    [
+        (OLD, 1),
+        (ENGINE_2, 2),
+        (ENGINE_3, 3),
+        (SCHEMA_2, 3),
+        (ENGINE_4, 4),
+        (ENGINE_5, 5),
+        (ENGINE_6, 6),
+    ],
+    ids=lambda each: each.stem if isinstance(each, Path) else f"engine {each}",
 )
 def test_a_journal_of_another_engine_is_read_but_not_continued(
     asset: Path, engine: int, tmp_path: Path
@@ -236,8 +245,16 @@ def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path
         verify(tmp_path / "old.db")
 
 
+def test_a_journal_of_the_last_engine_is_verified_but_for_what_it_asked(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    shutil.copy(ENGINE_6, path)
+    found = verify(path)
+    assert found.certified
+    assert any("asked for just these episodes" in each for each in found.taken)
+
+
 def test_a_journal_of_this_engine_is_read_replayed_and_verified(tmp_path: Path) -> None:
-    assert ENGINE == 6, "a new engine needs a sample of its own; keep the old ones"
+    assert ENGINE == 7, "a new engine needs a sample of its own; keep the old ones"
     path = tmp_path / "old.db"
     shutil.copy(NOW, path)
     with Journal(path) as journal:

@@ -15,9 +15,11 @@ import pytest
 import surepath
 from machines import Raw, fan
 from playing import learner_for, play, small
-from surepath.builtin_problems import Problem
+from surepath.bench.families.sick import Single
+from surepath.builtin_problems import Problem, Tabular
+from surepath.inference.independence import Dependence
 from surepath.inference.tuning import TUNING
-from surepath.system import Episodes
+from surepath.system import Actions, Episodes
 
 # ---------------------------------------------------------------- the smallest systems
 
@@ -252,3 +254,34 @@ def test_a_proof_by_a_norm_of_real_readings() -> None:
     )
     assert result.certified
     assert problem.is_optimal(result.actions)
+
+
+class Slippery(Single):
+    """Every third action is another one."""
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        inner, state = self.inner, np.zeros(n, dtype=np.int64)
+        read, paid = list[Any](), list[Any]()
+        for level in range(min(len(actions) + 1, inner.horizon)):
+            below = inner.emissions[level][state].cumsum(axis=1)[:, :-1]
+            read.append((rng.random((n, 1)) > below).sum(axis=1))
+            if level < len(actions):
+                slips = rng.random(n) < 1 / 3
+                taken = np.where(slips, rng.integers(inner.n_actions, size=n), actions[level])
+                means = inner.dynamics.rewards[level, state, taken]
+                paid.append((rng.random(n) < means).astype(float))
+                if level + 1 < inner.horizon:
+                    state = inner.dynamics.transitions[level, state, taken]
+        return Episodes(actions, np.stack(read, axis=1), np.stack(paid, axis=1))
+
+
+def test_a_run_that_can_only_be_refused_ends_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = surepath.make("tabular", horizon=6, states=6, actions=3, observations=6).dynamics
+    sharp = Tabular(moves, np.tile(0.75 * np.eye(6) + 0.25 / 6, (6, 1, 1)))
+    result = surepath.learn(Slippery(sharp), budget=20_000)
+    monkeypatch.setattr(Dependence, "hopeless", False)
+    stubborn = surepath.learn(Slippery(sharp), budget=20_000)
+    assert result.episodes < stubborn.episodes
+    for each in (result, stubborn):
+        assert each.certificate.status == "refused"
+        assert "depends on each other" in each.certificate.reason

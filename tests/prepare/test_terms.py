@@ -61,6 +61,11 @@ def test_the_range_says_the_noise_and_not_the_tolerance(low: float, high: float)
     assert found.reward_range == (low, high)
 
 
+def test_no_tolerance_at_all_is_refused_with_the_reason() -> None:
+    with pytest.raises(InputError, match=r"worth the same.*gap="):
+        surepath.learn(surepath.make("lock", horizon=3), tolerance=0)
+
+
 def test_a_tolerance_is_a_number_or_a_share_of_the_value() -> None:
     raw = Raw(surepath.make("lock"))
     number, share = terms(raw, tolerance=0.25), terms(raw, tolerance=" 2% ")

@@ -30,13 +30,13 @@ from surepath.cli.output import PIPED_WIDTH, own_output
 from surepath.cli.stopping import stoppable
 from surepath.cli.tables import shown
 from surepath.doctor.diagnose import EPISODES, diagnose
-from surepath.doctor.finding import Diagnosis
+from surepath.doctor.finding import BROKEN, DOUBTFUL, Diagnosis
 from surepath.features import NAMES
 from surepath.prepare.call import Call
 from surepath.prepare.systems import system_named
 from surepath.results.words import number
 
-COLOURS = {"holds": "green", "doubtful": "yellow", "broken": "red"}
+COLOURS = {"holds": "green", "doubtful": "yellow", "broken": "red", "not tested": "dim"}
 
 
 def doctor_command(
@@ -106,13 +106,22 @@ def doctor_command(
 
 def tables_of(found: Diagnosis) -> list[Table]:
     """What was found, and what a run will take."""
-    table = Table("assumption", "verdict", "p", "evidence and remedy", show_lines=True)
+    table = Table(
+        "assumption",
+        "verdict",
+        "p",
+        "evidence and remedy",
+        show_lines=True,
+        caption=f"doubtful below p = {DOUBTFUL:g}, broken below {BROKEN:g}",
+    )
     for each in found.findings:
         colour = COLOURS[each.verdict]
         words = shown(each.evidence) + (f"\n[bold]{shown(each.remedy)}[/bold]" * bool(each.remedy))
         chance = "" if each.chance is None else f"{each.chance:.2g}"
         table.add_row(shown(each.assumption), f"[{colour}]{each.verdict}[/]", chance, words)
-    costs = Table("a run", "episodes", "between", "steps", f"seconds, {found.workers} at a time")
+    costs = Table(
+        "a run", "episodes", "between", "steps", f"seconds of the system, {found.workers} at a time"
+    )
     for each in found.forecasts:
         between = f"{number(each.low, 2)} .. {number(each.high, 2)}{shown(each.note)}"
         costs.add_row(
@@ -126,6 +135,7 @@ def tables_of(found: Diagnosis) -> list[Table]:
 
 
 def _last_line(found: Diagnosis, journal: Path | None) -> str:
+    """Whether it is sound, and what the verdicts mean."""
     against = [each for each in found.findings if not each.holds]
     odd = "; ".join(f"{each.assumption}: {each.verdict}" for each in against)
     word = f"[yellow]not sound[/yellow] ({shown(odd)})" if odd else "[green]sound[/green]"

@@ -31,7 +31,9 @@ def verify_command(
     Exit code: 0 when the readings carry the certificate, 1 when they do not, 2 on bad input.
     """
     if not file.is_file():
-        raise InputError("there is no such file", got=str(file), remedy="Give a saved result.")
+        raise InputError(
+            "there is no such file", got=str(file), remedy="Give a saved result or a journal."
+        )
     found = verify(file)
     if as_json:
         typer.echo(

@@ -60,10 +60,9 @@ def _second(names: Sequence[str], level: Level) -> str:
 def summary(result: Result, system: System) -> Table:
     """The plan, its value, how sure that is, what it cost and what it assumes."""
     certificate = result.certificate
-    low, high = result.interval
     rows = [
         ("plan", written(result.actions, action_names(system))),
-        ("value", f"{result.value:.4f}; the best possible is in [{low:.4f}, {high:.4f}]"),
+        ("value", f"{result.value:.4f}; {_best_possible(result)}"),
     ]
     if certificate.certified:
         rows.append(("sure", f"[green]certified[/green]: {shown(certificate.claim)}"))
@@ -77,7 +76,7 @@ def summary(result: Result, system: System) -> Table:
     rows += _listed("assumes", [shown(each) for each in assumed])
     excluded = certificate.excluded_separation
     if excluded is not None and certificate.certified:
-        rows.append(("", f"- the readings exclude separations from {excluded:.2g} on"))
+        rows.append(("tested", f"- the readings exclude separations from {excluded:.2g} on"))
     rows += _listed("chosen", [shown(each) for each in certificate.notes])
     grid = Table.grid(padding=(0, 0))
     grid.add_column(min_width=10, no_wrap=True)
@@ -85,6 +84,14 @@ def summary(result: Result, system: System) -> Table:
     for row in rows:
         grid.add_row(*row)
     return grid
+
+
+def _best_possible(result: Result) -> str:
+    low, high = result.interval
+    terms = result.certificate.terms
+    if not result.certified and terms is not None and (low, high) == terms.return_range:
+        return "what is best possible is not known"
+    return f"the best possible is in [{low:.4f}, {high:.4f}]"
 
 
 def _listed(name: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -104,7 +111,7 @@ def _cost(usage: Usage) -> str:
     if usage.pilot_episodes:
         parts.append(f"{number(usage.pilot_episodes)} of the episodes a pilot")
     if usage.given_episodes:
-        parts.append(f"{number(usage.given_episodes)} episodes given")
+        parts.append(f"beside {number(usage.given_episodes)} episodes given from before")
     parts.append(f"{number(usage.nodes)} prefixes tried")
     if usage.retries:
         parts.append(f"{number(usage.retries)} failed attempts")

@@ -33,9 +33,9 @@ def drift(pilot: Pilot) -> Finding:
     # Two tests: by each of the ways that a run looks at, and all readings together.
     chance = min(1.0, 2 * min(tests * normal_tail(best), together.chance))
     verdict = Verdict.of(chance)
-    rounds = {"rewards": _by_round(pilot.rewards.sum(axis=1))}
+    rounds = {"returns": _by_round(pilot.rewards.sum(axis=1))}
     if verdict is Verdict.HOLDS:
-        words = f"rewards by round {_picture(rounds['rewards'])}: neither they nor readings "
+        words = f"returns by round {_picture(rounds['returns'])}: neither they nor readings "
         data = {"scores": scores, "rounds": rounds}
         return Finding(DRIFT, f"{words}follow the time", verdict, chance, data=data)
     if together.along is not None:  # what follows the time most; of sound readings too, a little

@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     DOUBTFUL = "doubtful"
     BROKEN = "broken"
+    UNTESTED = "not tested"  # the pilot has too little to say
 
     @classmethod
     def of(cls, chance: float) -> Verdict:
@@ -44,7 +45,7 @@ class Finding:
     @property
     def holds(self) -> bool:
         """Whether nothing speaks against it."""
-        return self.verdict is Verdict.HOLDS
+        return self.verdict in (Verdict.HOLDS, Verdict.UNTESTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,8 @@ def linear(pilot: Pilot) -> Finding:
         if points is not None:
             tested.append((*points, action))
     if not tested:
-        return Finding(
-            LINEAR, "too few prefixes for the number of features: nothing can be said", data={}
-        )
+        words = "too few prefixes for the number of features: nothing can be said"
+        return Finding(LINEAR, words, Verdict.UNTESTED)
     chance, misfit, left_out, action = min(tested)
     chance = min(1.0, len(tested) * chance)
     data = {"misfit": misfit, "left_out": left_out, "action": action}

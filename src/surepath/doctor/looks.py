@@ -176,7 +176,7 @@ def aliases(pilot: Pilot) -> Finding:
         for layer in machine.layers
         if layer.sorting is not None
     )
-    words = f"{merged} ends of edges look like another, and go on and pay like it"
+    words = f"{merged} places look like another one, and go on and pay like it"
     return Finding(ALIAS, words, Verdict.HOLDS, chance)
 
 

@@ -71,6 +71,11 @@ class Dependence:
         """Why the hidden state may not move deterministically; empty when little speaks for it."""
         return self._text(TUNING.dependence_alarm)
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether nothing that is still to be read can take the doubt away."""
+        return any(score > TUNING.dependence_hopeless for score in self.scores.values())
+
     def warning(self) -> str:
         """The same, where it is worth a remark but not yet a reason to refuse."""
         return "" if self.doubt() else self._text(TUNING.dependence_warning)

@@ -181,6 +181,12 @@ class Tuning:
         "believed and the certificate is refused. The tests of a run are many, and not "
         "exactly Gaussian.",
     )
+    dependence_hopeless: float = _cost(
+        20.0,
+        "Standard deviations of dependence between steps at which a run ends at once: it will be "
+        "refused, and the longer it goes on, the clearer that gets. Well beyond the alarm, which "
+        "further readings may still take back.",
+    )
     drift_alarm: float = _validity(
         5e-4,
         "Probability, over all tests of a run together, of refusing a certificate because the "

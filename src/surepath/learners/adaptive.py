@@ -236,6 +236,8 @@ class Adaptive(Asking):
             return {Purpose.EXPLORE: cover(machine, self.terms.first_readings, self._choices)}
         if len(judged.plan.edges) < self.horizon:
             return {Purpose.EXPLORE: self._explore(judged)}
+        if self.dependence.hopeless:
+            return {}
         found = {
             Purpose.TELL_APART: [
                 each for challenger in judged.open for each in self._tell_apart(judged, challenger)

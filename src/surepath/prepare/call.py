@@ -273,7 +273,19 @@ def _check_tolerance(tolerance: float | str | None, gap: float | None) -> None:
     if isinstance(tolerance, str):
         share_of(tolerance)
     else:
-        between("tolerance", tolerance, 0, math.inf)
+        _check_positive(tolerance)
+
+
+def _check_positive(tolerance: float) -> None:
+    if tolerance == 0:
+        raise InputError(
+            "no number of episodes tells two plans apart that are worth the same, so every run has "
+            "a tolerance",
+            got="tolerance=0",
+            remedy="Give the least loss that matters to you; or gap=, if you know that all other "
+            "plans lose at least that much.",
+        )
+    between("tolerance", tolerance, 0, math.inf)
 
 
 def share_of(percent: str) -> float:

@@ -128,12 +128,12 @@ def _from_factory(name: str, parameters: Mapping[str, Any], horizon: int | None)
     sys.path.insert(0, here)  # so that a file of the current folder can be named
     try:
         build = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"the system {name!r} cannot be loaded",
             got=str(error),
-            remedy="Name it as module:factory, with the module on the Python path or in this "
-            "folder.",
+            remedy="Name it as module:factory (no path, no .py), with the module on the Python "
+            "path or in this folder.",
         ) from error
     finally:
         sys.path.pop(0)

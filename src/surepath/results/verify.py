@@ -80,7 +80,8 @@ def verify(path: str | Path) -> Verification:
             raise InputError(
                 f"the run of {path} has not ended",
                 got=f"{journal.count()[0]} episodes and no result",
-                remedy=f"If the run is yours, go on with it first: surepath resume {path}",
+                remedy=f"If the run is yours, go on with it first: surepath resume {path}, with "
+                "--system as it was named when the run was begun.",
             )
         result, call = restored(said, f"the result in {path}"), journal.configuration
         _check_holds_readings(result, path)

@@ -17,6 +17,7 @@ from places import ASSETS
 from reports import HOSTILE, hostile_result, of_many_prefixes
 from surepath.api import report
 from surepath.errors import visible
+from surepath.results.report.html import element
 from surepath.results.report.page import page_of
 from surepath.results.report.sheet import sheet_of_result
 
@@ -204,3 +205,8 @@ def test_twenty_thousand_prefixes_are_a_page_of_less_than_five_megabytes() -> No
     machine = json.loads(read(page).data)["machine"]
     assert sum(machine["sizes"]) == len(machine["prefixes"]["state"]) > 20_000
     assert len(machine["edges"]["from"]) > 80_000
+
+
+def test_a_drawing_of_many_corners_is_whole() -> None:
+    corners = " ".join(f"{place},{place % 7}" for place in range(2000))
+    assert f'd="M{corners}Z"' in element("path", d=f"M{corners}Z")

@@ -35,7 +35,7 @@ from surepath.builtin_problems.truth import separation
 from surepath.doctor.change import DRIFT
 from surepath.doctor.determinism import START
 from surepath.doctor.diagnose import diagnose
-from surepath.doctor.finding import DOUBTFUL, Verdict
+from surepath.doctor.finding import DOUBTFUL
 from surepath.doctor.linearity import LINEAR
 from surepath.doctor.looks import ALIAS
 from surepath.system import System
@@ -135,7 +135,7 @@ def examine_sick(job: tuple[str, int]) -> Examined:
     patient = PATIENTS[kind](np.random.default_rng([seed, 11]))
     said = diagnose(patient.system, seed=seed, forecast=False)[patient.assumption]
     named = said.data.get("step") == patient.step
-    return Examined({}, said.verdict is not Verdict.HOLDS, named)
+    return Examined({}, not said.holds, named)
 
 
 def level(crew: Crew) -> list[Section]:

@@ -11,7 +11,7 @@ from surepath.bench.harness.runs import Crew
 from surepath.bench.suites.certificates import TURN_OR_GO
 from surepath.doctor.determinism import START
 from surepath.doctor.diagnose import diagnose
-from surepath.doctor.finding import Diagnosis, Verdict
+from surepath.doctor.finding import Diagnosis
 from surepath.doctor.looks import ALIAS
 
 
@@ -62,7 +62,7 @@ def examine(room: Room) -> Diagnosis:
 def worlds(crew: Crew) -> list[Section]:
     rows: list[tuple[Cell, ...]] = []
     for room, found in zip(ROOMS, crew.spread(examine, list(ROOMS), "rooms"), strict=True):
-        wrong = [each for each in found.findings if each.verdict is not Verdict.HOLDS]
+        wrong = [each for each in found.findings if not each.holds]
         right = bool(wrong) == bool(room.sick) and (not room.sick or found[room.sick] in wrong)
         named = "; ".join(f"{each.assumption}: {each.verdict}" for each in wrong) or "sound"
         future = found[ALIAS].data.get("future")

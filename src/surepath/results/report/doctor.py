@@ -65,14 +65,22 @@ def diagnosed(found: Diagnosis | None) -> Html:
             each["assumption"],
             element("span", each["verdict"], cls=f"verdict {each['verdict']}"),
             "" if each["chance"] is None else number(each["chance"], 2),
-            together(each["evidence"], element("b", " ", each["remedy"])),
+            _said(each),
         ]
         for each in found["findings"]
     ]
     head = ["assumption", "verdict", "p", "evidence and remedy"]
     words = "sound" if found["sound"] else "not sound"
-    caption = f"By {number(found['episodes'])} pilot episodes: {words}"
+    caption = (
+        f"By {number(found['episodes'])} pilot episodes: {words}. Doubtful below p = 0.01, broken "
+        "below 0.001."
+    )
     return together(table(head, rows, caption), _forecasts(found["forecasts"]))
+
+
+def _said(finding: Finding) -> Html:
+    evidence, remedy = finding["evidence"], finding["remedy"]
+    return together(f"{evidence}. ", element("b", remedy)) if remedy else together(evidence)
 
 
 def _forecasts(found: list[Forecast]) -> Html:

@@ -36,7 +36,12 @@ def text(value: object) -> Html:
     """A value as text: on one line, with nothing in it that a reader would not see."""
     shown = visible(value)
     more = f" ... ({len(shown)} characters)" if len(shown) > LONGEST else ""
-    return Html(html.escape(shown[:LONGEST] + more, quote=True))
+    return _escaped(shown[:LONGEST] + more)
+
+
+def _escaped(value: object) -> Html:
+    """Whole: half of a drawing's corners would be another drawing."""
+    return Html(html.escape(visible(value), quote=True))
 
 
 def element(name: str, /, *children: Child, **attributes: Child) -> Html:
@@ -49,7 +54,7 @@ def element(name: str, /, *children: Child, **attributes: Child) -> Html:
         if value is None:
             continue
         said = "class" if key == "cls" else key.rstrip("_").replace("_", "-")
-        words.append(said if value == "" else f'{said}="{text(value)}"')
+        words.append(said if value == "" else f'{said}="{_escaped(value)}"')
     opening = " ".join(words)
     if name in VOID:
         return Html(f"<{opening}/>")  # in a drawing, what is not closed would hold all that follows
