@@ -214,7 +214,8 @@ def _inverse(noise: FloatArray, least: FloatArray) -> FloatArray:
     except np.linalg.LinAlgError:  # in some direction nothing is left, or less
         values, directions = np.linalg.eigh(noise)
         weighed = directions / np.maximum(values, least[..., None])[..., None, :]
-        return weighed @ np.swapaxes(directions, -1, -2)
+        found: FloatArray = np.asarray(weighed @ np.swapaxes(directions, -1, -2), np.float64)
+        return found
 
 
 def _rounding(sample: FloatArray, dimension: int) -> FloatArray:

@@ -10,7 +10,7 @@ all, and rivals that are told which orders end in the same machine code are told
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,7 +52,7 @@ class Scale:
     budget: int = 20_000  # episodes, there
     runs: int = 10
     timings: int = 300  # of every binary
-    recorded: int = 150  # of every binary, for all methods to draw from
+    recorded: int = 100  # of every binary, for all methods to draw from
     patience: int = 20  # times ours: where a rival is stopped
 
 
@@ -243,7 +243,7 @@ def raced(race: Race) -> list[Answer]:
 
 
 @contextmanager
-def _recordings(crew: Crew) -> Iterator[Path]:
+def _recordings(crew: Crew) -> Generator[Path]:
     """Where they are: beside the stored runs, or nowhere for long."""
     if crew.store is not None:
         yield crew.store.path.parent
