@@ -53,7 +53,7 @@ class Scale:
     runs: int = 10
     timings: int = 300  # of every binary
     recorded: int = 100  # of every binary, for all methods to draw from
-    patience: int = 20  # times ours: where a rival is stopped
+    patience: int = 5  # times ours: where a rival is stopped
 
 
 FULL = Scale()
