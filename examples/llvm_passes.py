@@ -360,7 +360,9 @@ def _heard() -> Callable[[surepath.Round], bool]:
 
     def callback(now: surepath.Round) -> bool:
         nonlocal last
-        if time.monotonic() - last > 5 and now.value is not None and now.bound is not None:
+        if time.monotonic() - last < 5 or now.value is None or now.bound is None:
+            return False
+        if np.isfinite(now.value):  # a whole order was timed
             last = time.monotonic()
             print(f"  ... {now.episodes} episodes: {now.value:.4f}, none is above {now.bound:.4f}")
         return False

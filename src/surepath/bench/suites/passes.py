@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -160,21 +161,19 @@ def rival(
     return Answer(method, system.loss(learner.incumbent) / best, system.timings, stopped)
 
 
+def told_or_not(
+    method: str, timed: Recorded, build: Callable[[int, int], Asking], seed: int, cap: int
+) -> list[Answer]:
+    """A method that is told which orders are one, and the same that is not."""
+    return [
+        rival(f"{method}, {name}", each, partial(build, each.horizon, each.n_actions), seed, cap)
+        for name, each in {"told": Binaries(timed), "not told": Orders(timed)}.items()
+    ]
+
+
 def lucb(timed: Recorded, terms: Terms, seed: int, cap: int) -> list[Answer]:
-    """With the bounds of our own run: told which orders are one, and not told."""
-    found = list[Answer]()
-    for name, system in {"told": Binaries(timed), "not told": Orders(timed)}.items():
-        sizes = system.horizon, system.n_actions
-        found.append(
-            rival(
-                f"LUCB, {name}",
-                system,
-                lambda sizes=sizes: CalibratedLucb(*sizes, terms, seed=seed),
-                seed,
-                cap,
-            )
-        )
-    return found
+    """With the bounds of our own run."""
+    return told_or_not("LUCB", timed, partial(CalibratedLucb, terms=terms, seed=seed), seed, cap)
 
 
 REPEATS = 10
@@ -183,30 +182,12 @@ REPEATS = 10
 
 def finders(timed: Recorded, seed: int, cap: int) -> list[Answer]:
     """Rivals that never say they are done: what they would answer after so many timings."""
-    found = list[Answer]()
-    for name, system in {"told": Binaries(timed), "not told": Orders(timed)}.items():
-        sizes = system.horizon, system.n_actions
-        found.append(
-            rival(
-                f"sequential halving, {name}",
-                system,
-                lambda sizes=sizes: SequentialHalving(*sizes, cap, seed=seed),
-                seed,
-                cap,
-            )
-        )
+    halving = partial(SequentialHalving, episodes=cap, seed=seed)
+    found = told_or_not("sequential halving", timed, halving, seed, cap)
     for name, kind in {"random search": RandomSearch, "Optuna": OptunaTpe}.items():
-        system = Orders(timed)
-        sizes = system.horizon, system.n_actions
-        found.append(
-            rival(
-                name,
-                system,
-                lambda kind=kind, sizes=sizes: kind(*sizes, batch=REPEATS, seed=seed),
-                seed,
-                cap,
-            )
-        )
+        each = Orders(timed)
+        build = partial(kind, each.horizon, each.n_actions, batch=REPEATS, seed=seed)
+        found.append(rival(name, each, build, seed, cap))
     return found
 
 
