@@ -210,12 +210,11 @@ def _inverse(noise: FloatArray, least: FloatArray) -> FloatArray:
     """Of noise that is at least so much in every direction, but for what rounding took away."""
     try:
         np.linalg.cholesky(noise)
-        return np.linalg.inv(noise)
+        return np.asarray(np.linalg.inv(noise), np.float64)
     except np.linalg.LinAlgError:  # in some direction nothing is left, or less
         values, directions = np.linalg.eigh(noise)
         weighed = directions / np.maximum(values, least[..., None])[..., None, :]
-        found: FloatArray = np.asarray(weighed @ np.swapaxes(directions, -1, -2), np.float64)
-        return found
+        return np.asarray(weighed @ np.swapaxes(directions, -1, -2), np.float64)
 
 
 def _rounding(sample: FloatArray, dimension: int) -> FloatArray:
