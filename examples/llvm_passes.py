@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
+from stopwatch import Stopwatch, forgetting, nanoseconds, probe
 
 import surepath
 
@@ -51,12 +52,6 @@ the machine does falls on both, and their ratio does not drift with it."""
 
 CONFIRMED = 300
 """Timings of the order that was found and of -O2 and -O3, in turn, after the run."""
-
-WARM = 16
-"""Calls before a timing: the processor has then forgotten what it ran before."""
-
-TURNS = 3
-"""Calls of program and reference, in turn, that make one timing: the quickest of each counts."""
 
 OPCODES = (
     *("alloca", "load", "store", "getelementptr", "phi", "select", "br", "switch", "call", "ret"),
@@ -137,6 +132,9 @@ class Compiler:
             self._binaries[digest] = Binary(digest, call, instructions, engine)
         return self._binaries[digest]
 
+    def stopwatch(self) -> Stopwatch:
+        return Stopwatch(*(self.binary(text).call for text in (probe(), forgetting())))
+
 
 def opcodes(module: Any) -> Counter[str]:
     """How often each instruction occurs."""
@@ -156,29 +154,9 @@ def source(kernel: str) -> str:
 # ---------------------------------------------------------------- what is paid
 
 
-def ratio(own: Binary, reference: Binary, rng: np.random.Generator) -> float:
-    """How many times as fast as the reference, by one timing of both, in turn and on new data.
-
-    On the same data again and again a processor learns the branches by heart, and a program that
-    was not called for a while is slow at first. Neither may depend on what was measured before.
-    """
-    for seed in rng.integers(2**31, size=WARM).tolist():
-        own.call(seed)
-    fastest = [float("inf"), float("inf")]
-    for seed in rng.integers(2**31, size=TURNS).tolist():
-        for place, binary in enumerate((reference, own)):
-            fastest[place] = min(fastest[place], _nanoseconds(binary, seed))
-    return fastest[0] / fastest[1]
-
-
-def _nanoseconds(binary: Binary, seed: int) -> int:
-    started = time.perf_counter_ns()
-    binary.call(seed)
-    return time.perf_counter_ns() - started
-
-
-def timed_beside(reference: Binary, most: float) -> Reward:
-    return lambda binary, rng: ratio(binary, reference, rng) / most
+def timed_beside(reference: Binary, most: float, watch: Stopwatch) -> Reward:
+    """How many times as fast as the reference, over the most that counts."""
+    return lambda binary, rng: watch.ratio(binary.call, reference.call, rng) / most
 
 
 def cut(reward: Reward) -> Reward:
@@ -189,7 +167,7 @@ def cut(reward: Reward) -> Reward:
 def timed_alone(longest: float) -> Reward:
     """Without a reference: 1 - time / longest, in nanoseconds. What else the machine does stays."""
     return lambda binary, rng: max(
-        1 - _nanoseconds(binary, int(rng.integers(2**31))) / longest, 0.0
+        1 - nanoseconds(binary.call, int(rng.integers(2**31))) / longest, 0.0
     )
 
 
@@ -235,7 +213,8 @@ class PassOrder:
             usual = self.start
             for name in REFERENCE:
                 usual = self.compiler.run(usual, name)
-            self.uncut = timed_beside(self.compiler.binary(usual), KERNELS[kernel])
+            reference = self.compiler.binary(usual)
+            self.uncut = timed_beside(reference, KERNELS[kernel], self.compiler.stopwatch())
         self.reward = cut(self.uncut)
         self.timings = 0
         self._shown: dict[str, list[float]] = {}
@@ -365,7 +344,7 @@ def consult(kernel: str, horizon: int, seed: int) -> None:
     """What the doctor says of drift: timings beside the reference, and alone."""
     system = PassOrder(kernel, horizon)
     plain = system.compiler.binary(system.start)
-    longest = 2.0 * max(_nanoseconds(plain, 1) for _ in range(WARM))
+    longest = 2.0 * max(nanoseconds(plain.call, seed) for seed in range(CONFIRMED))
     for name, reward in {"beside": system.reward, "alone": timed_alone(longest)}.items():
         system.reward = reward
         found = surepath.diagnose(
@@ -381,7 +360,9 @@ def _heard() -> Callable[[surepath.Round], bool]:
 
     def callback(now: surepath.Round) -> bool:
         nonlocal last
-        if time.monotonic() - last > 5 and now.value is not None and now.bound is not None:
+        if time.monotonic() - last < 5 or now.value is None or now.bound is None:
+            return False
+        if np.isfinite(now.value):  # a whole order was timed
             last = time.monotonic()
             print(f"  ... {now.episodes} episodes: {now.value:.4f}, none is above {now.bound:.4f}")
         return False

@@ -18,7 +18,7 @@ from examples import EXAMPLES, loaded
 from surepath.checks import check_system
 
 COVERED = {"asterix", "cache_set", "cache_warming", "continuous", "json_lines", "llvm_passes",
-           "minigrid_key", "mountain_car", "own_system", "pendulum"}  # fmt: skip
+           "minigrid_key", "mountain_car", "own_system", "pendulum", "stopwatch"}  # fmt: skip
 
 
 def test_no_example_is_left_out() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from itertools import product
 from types import ModuleType
 from typing import Any
@@ -88,3 +90,66 @@ def test_predictions_look_at_what_programs_are_made_of() -> None:
     result = example.learn(system, predict=True)
     assert isinstance(result, surepath.Result)
     assert share_gone(system, result.actions[:-1]) > 0
+
+
+# ---- the stopwatch
+
+
+class Clock:
+    """A time that programs take, in place of the real one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0
+        monkeypatch.setattr(stopwatch().time, "perf_counter_ns", lambda: self.now)
+
+    def program(self, takes: Callable[[], int]) -> Callable[[int], int]:
+        def call(seed: int) -> int:
+            self.now += takes()
+            return seed
+
+        return call
+
+
+def stopwatch() -> Any:
+    return sys.modules[loaded("llvm_passes").Stopwatch.__module__]
+
+
+def test_what_was_timed_beside_a_neighbour_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour who comes and goes slows the program down, and lets the reference be."""
+    clock = Clock(monkeypatch)
+
+    def shared() -> bool:
+        return clock.now % 10_000 > 3_000
+
+    probe = clock.program(lambda: 40 if shared() else 20)
+    own, reference = clock.program(lambda: 300 if shared() else 100), clock.program(lambda: 200)
+    watch = stopwatch().Stopwatch(probe, clock.program(lambda: 10))
+    rng = np.random.default_rng(0)
+    assert {watch.ratio(own, reference, rng) for _ in range(50)} == {2.0}
+
+
+def test_of_a_core_that_became_slower_all_is_timed_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopwatch(), "PROBES", 10)
+    monkeypatch.setattr(stopwatch(), "PATIENCE", 30)
+    clock, slower = Clock(monkeypatch), [1]
+    programs = [clock.program(lambda takes=takes: takes * slower[0]) for takes in (20, 10, 100, 50)]
+    watch = stopwatch().Stopwatch(*programs[:2])
+    slower[0] = 3
+    assert watch.ratio(programs[3], programs[2], np.random.default_rng(0)) == 2.0
+    assert watch._alone()
+
+
+def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that are never undisturbed are timed all the same."""
+    clock, calls = Clock(monkeypatch), [0]
+
+    def held_up_after_a_program() -> int:
+        calls[0] += 1
+        return 20
+
+    own = clock.program(held_up_after_a_program)
+    probes = iter(range(10**9))
+    probe = clock.program(lambda: 20 if next(probes) % 4 < 2 else 50)
+    watch = stopwatch().Stopwatch(probe, clock.program(lambda: 10))
+    assert watch.ratio(own, clock.program(lambda: 60), np.random.default_rng(0)) == 3.0
+    assert calls[0] == stopwatch().MOST_TURNS

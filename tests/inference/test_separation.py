@@ -23,6 +23,7 @@ from surepath.inference.separation import (
 from surepath.inference.symbols import SHARE, Symbols
 from surepath.inference.tuning import TUNING
 from surepath.inference.vector_samples import vector_samples
+from surepath.inference.vectors import NOISELESS
 from surepath.system import FloatArray
 
 DELTA = 0.05
@@ -471,3 +472,24 @@ def test_the_shared_noise_counts_as_readings() -> None:
     assert noise > 0.5
     assert apart.distance[0] == 0
     assert apart.variance[0] == pytest.approx(1 / 3 + 1 / 1000)
+
+
+def test_noise_that_rounding_took_away_is_the_least_there_is() -> None:
+    """Exact readings, whose scatter comes out just as far below zero as is added for rounding."""
+    plain = vectors(2)
+    size = 2 + 2 * 2
+    read, exact = np.zeros((1, size + 4)), np.zeros((1, size + 4))
+    for sample in (read, exact):
+        sample[0, 0] = 2
+        sample[0, 5] = 2
+    exact[0, [3, size]] = -2 * NOISELESS  # the square of the first feature, and its product
+    read[0, [4, size + 3]] = 2.0
+    exact[0, 2] = 4.0  # the second features differ by two standard deviations, the first ones not
+    exact[0, [4, size + 3]] = 8.0
+    found = plain.apart(read, exact, ONE_NODE)
+    assert np.isfinite(found.distance).all()
+    assert 0 < float(found.distance[0]) < 10
+    further = exact.copy()
+    further[0, 1] = 1e-3  # nothing beside the noise of the second, but the first has none
+    further[0, [3, size]] += 2 * (0.5e-3) ** 2
+    assert float(plain.apart(read, further, ONE_NODE).distance[0]) > 3

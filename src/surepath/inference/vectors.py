@@ -119,7 +119,7 @@ class Vectors:
         # What rounding leaves of the scatter is no noise, but no less is taken for it.
         left = (_rounding(one, size) + _rounding(other, size)) / read[..., None] + NOISELESS
         noise = (first + second) / read[..., None, None] + left[..., None] * np.eye(size)
-        inverse = np.linalg.inv(noise)
+        inverse = _inverse(noise, left.min(axis=-1))
         freedom = np.clip(size - (left * np.diagonal(inverse, 0, -2, -1)).sum(axis=-1), 0, size)
         difference = mine - theirs
         length = np.einsum("...i,...ij,...j->...", difference, inverse, difference)
@@ -237,6 +237,17 @@ def _mean_and_scatter(sample: FloatArray, dimension: int) -> tuple[FloatArray, F
     mean = sample[..., 1 : 1 + dimension] / np.maximum(n, 1)
     products = sample[..., 2 + 2 * dimension :].reshape(*sample.shape[:-1], dimension, dimension)
     return mean, products - n[..., None] * mean[..., :, None] * mean[..., None, :]
+
+
+def _inverse(noise: FloatArray, least: FloatArray) -> FloatArray:
+    """Of noise that is at least so much in every direction, but for what rounding took away."""
+    try:
+        np.linalg.cholesky(noise)
+        return np.asarray(np.linalg.inv(noise), np.float64)
+    except np.linalg.LinAlgError:  # in some direction nothing is left, or less
+        values, directions = np.linalg.eigh(noise)
+        weighed = directions / np.maximum(values, least[..., None])[..., None, :]
+        return np.asarray(weighed @ np.swapaxes(directions, -1, -2), np.float64)
 
 
 def _rounding(sample: FloatArray, dimension: int) -> FloatArray:

@@ -2,12 +2,18 @@
 
 Every binary that an order of passes leads to is timed so many times, all in turn. Whoever then
 measures an order is given one of the timings of its binary, at random. So all methods meet the same
-noise, what a plan is worth is known, and nothing drifts from one method to the next.
+noise, what a plan is worth is known, and nothing drifts from one method to the next. Recordings are
+kept in files, so that only making them needs a quiet machine.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,6 +40,21 @@ class Recorded:
     def values(self) -> FloatArray:
         return self.paid.mean(axis=1)
 
+    def save(self, path: Path) -> None:
+        names, medians = list(self.pipelines), list(self.pipelines.values())
+        moves = {f"moves{level}": each for level, each in enumerate(self.moves)}
+        rest = {"binary": self.binary, "paid": self.paid, "names": names, "medians": medians}
+        with path.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **moves, **rest)
+
+    @staticmethod
+    def load(path: Path, kernel: str) -> Recorded:
+        with np.load(path, allow_pickle=False) as held:
+            levels = sum(name.startswith("moves") for name in held.files)
+            moves = [held[f"moves{level}"] for level in range(levels)]
+            pipelines = zip(held["names"].tolist(), held["medians"].tolist(), strict=True)
+            return Recorded(kernel, moves, held["binary"], held["paid"], dict(pipelines))
+
     def path(self, actions: Actions) -> list[int]:
         """The program of each level; after the last pass, the binary."""
         found = [0]
@@ -47,6 +68,23 @@ class Recorded:
         """Of an order that may be too short; what is missing are zeros, as in `learn`."""
         short = len(self.moves) - len(actions)
         return float(self.values[self.path(actions + (0,) * short)[-1]])
+
+
+def kept(folder: Path, kernel: str, horizon: int, repeats: int) -> Recorded:
+    """From a file of the folder, if there is one of what would be recorded now."""
+    made_of = _made_of(example("llvm_passes", "llvm"), kernel)
+    path = folder / f"timings-{kernel}-{horizon}-{repeats}-{made_of}.npz"
+    if not path.exists():
+        recorded(kernel, horizon, repeats).save(path)
+    return Recorded.load(path, kernel)
+
+
+def _made_of(module: ModuleType, kernel: str) -> str:
+    """A digest of what timings of a kernel depend on, beside the machine."""
+    parts = module.source(kernel), module.PASSES, module.REFERENCE, module.KERNELS[kernel]
+    watch = inspect.getsource(inspect.getmodule(module.Stopwatch) or module)
+    text = repr((*parts, watch, version("llvmlite")))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def recorded(kernel: str, horizon: int, repeats: int, passes: int | None = None) -> Recorded:

@@ -64,6 +64,8 @@ def example(name: str, extra: str = "minigrid") -> ModuleType:
             got=f"no file {path.name} beside the package",
             remedy="Run it from a clone of the repository, installed with pip install --editable.",
         )
+    if str(EXAMPLES) not in sys.path:
+        sys.path.append(str(EXAMPLES))  # some use what lies beside them
     spec = importlib.util.spec_from_file_location(f"surepath_examples_{name}", path)
     assert spec is not None  # the file is there
     assert spec.loader is not None

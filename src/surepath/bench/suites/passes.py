@@ -10,8 +10,12 @@ all, and rivals that are told which orders end in the same machine code are told
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,9 +25,9 @@ from surepath.baselines.arms import SequentialHalving
 from surepath.baselines.calibrated_lucb import CalibratedLucb
 from surepath.baselines.outside import OptunaTpe
 from surepath.baselines.random_search import RandomSearch
-from surepath.bench.harness.recorded_timings import Binaries, Orders, Read, Recorded, recorded
+from surepath.bench.harness.recorded_timings import Binaries, Orders, Read, Recorded, kept
 from surepath.bench.harness.report import Cell, Finding, Section, number, tracked
-from surepath.bench.harness.runs import Crew, Part
+from surepath.bench.harness.runs import Crew, Part, grouped
 from surepath.bench.harness.statistics import geometric, rate
 from surepath.bench.harness.worlds import example
 from surepath.errors import InputError
@@ -36,7 +40,7 @@ from surepath.run.runner import Runner
 SHARE = 0.02
 """What a plan may lose, of what it is worth."""
 
-KERNELS = ("matmul", "machine", "calls", "sort")
+KERNELS = ("matmul", "crc", "machine", "calls", "sort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,14 @@ class Scale:
     budget: int = 20_000  # episodes, there
     runs: int = 10
     timings: int = 300  # of every binary
-    patience: int = 20  # times ours: where a rival is stopped
+    recorded: int = 100  # of every binary, for all methods to draw from
+    patience: int = 5  # times ours: where a rival is stopped
 
 
 FULL = Scale()
 QUICK = Scale(
     kernels=("calls",), short=(2,), confirmations=2, middle=2, long=3, budget=2000, runs=2,
-    timings=50, patience=4,
+    timings=50, recorded=50, patience=4,
 )  # fmt: skip
 
 
@@ -118,9 +123,13 @@ def _confirmed(kernel: str, horizon: int, scale: Scale) -> tuple[Cell, ...]:
 class Answer:
     """What a method ended with."""
 
+    method: str
     loss: float  # of its plan, as a share of the best
     timings: int
     stated: bool  # whether it says by itself that it is done
+
+
+OURS = "surepath"
 
 
 def ours(timed: Recorded, seed: int, budget: int | None = None) -> tuple[Answer, Result]:
@@ -136,78 +145,122 @@ def ours(timed: Recorded, seed: int, budget: int | None = None) -> tuple[Answer,
     )
     best = float(timed.values.max())
     loss = 1 - timed.value(result.actions[:-1]) / best
-    return Answer(loss, system.timings, result.certified), result
+    return Answer(OURS, loss, system.timings, result.certified), result
 
 
-def rival(system: Orders | Binaries, build: Callable[[], Asking], seed: int, cap: int) -> Answer:
+def rival(
+    method: str, system: Orders | Binaries, build: Callable[[], Asking], seed: int, cap: int
+) -> Answer:
     """A method within so many timings; one that cannot do with so few is told apart by a NaN."""
     try:
         learner = build()
     except InputError:
-        return Answer(math.nan, 0, stated=False)
+        return Answer(method, math.nan, 0, stated=False)
     stopped = drive(learner, Runner(system, seed), budget=cap)
     best = float(system.recorded.values.max())
-    return Answer(system.loss(learner.incumbent) / best, system.timings, stopped)
+    return Answer(method, system.loss(learner.incumbent) / best, system.timings, stopped)
 
 
-def lucb(timed: Recorded, terms: Terms, seed: int, cap: int, *, told: bool) -> Answer:
-    system = Binaries(timed) if told else Orders(timed)
-    sizes = system.horizon, system.n_actions
-    return rival(system, lambda: CalibratedLucb(*sizes, terms, seed=seed), seed, cap)
+def told_or_not(
+    method: str, timed: Recorded, build: Callable[[int, int], Asking], seed: int, cap: int
+) -> list[Answer]:
+    """A method that is told which orders are one, and the same that is not."""
+    return [
+        rival(f"{method}, {name}", each, partial(build, each.horizon, each.n_actions), seed, cap)
+        for name, each in {"told": Binaries(timed), "not told": Orders(timed)}.items()
+    ]
+
+
+def lucb(timed: Recorded, terms: Terms, seed: int, cap: int) -> list[Answer]:
+    """With the bounds of our own run."""
+    return told_or_not("LUCB", timed, partial(CalibratedLucb, terms=terms, seed=seed), seed, cap)
 
 
 REPEATS = 10
 """How often an order is measured by those who do not decide that themselves."""
 
 
-def finders(timed: Recorded, seed: int, cap: int) -> dict[str, Answer]:
+def finders(timed: Recorded, seed: int, cap: int) -> list[Answer]:
     """Rivals that never say they are done: what they would answer after so many timings."""
-    found: dict[str, Answer] = {}
-    for name, system in {"told": Binaries(timed), "not told": Orders(timed)}.items():
-        sizes = system.horizon, system.n_actions
-        found[f"sequential halving, {name}"] = rival(
-            system, lambda sizes=sizes: SequentialHalving(*sizes, cap, seed=seed), seed, cap
-        )
+    halving = partial(SequentialHalving, episodes=cap, seed=seed)
+    found = told_or_not("sequential halving", timed, halving, seed, cap)
     for name, kind in {"random search": RandomSearch, "Optuna": OptunaTpe}.items():
-        system = Orders(timed)
-        sizes = system.horizon, system.n_actions
-        found[name] = rival(
-            system,
-            lambda kind=kind, sizes=sizes: kind(*sizes, batch=REPEATS, seed=seed),
-            seed,
-            cap,
-        )
-    best = float(timed.values.max())
-    for name, value in timed.pipelines.items():
-        found[name] = Answer(1 - value / best, 0, stated=False)
+        each = Orders(timed)
+        build = partial(kind, each.horizon, each.n_actions, batch=REPEATS, seed=seed)
+        found.append(rival(name, each, build, seed, cap))
     return found
+
+
+def pipelines(timed: Recorded) -> list[Answer]:
+    """What the compiler does by itself, with passes that are not among ours, and without timing."""
+    best = float(timed.values.max())
+    return [Answer(n, 1 - value / best, 0, stated=False) for n, value in timed.pipelines.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """All methods on the same recorded timings, once."""
+
+    kernel: str
+    horizon: int
+    recorded: int  # timings of every binary
+    patience: int  # times our own timings: what LUCB may spend
+    budget: int | None = None  # episodes for ours
+    seed: int = 0
+    folder: Path = field(default=Path(), repr=False)  # of the recordings
+
+
+def raced(race: Race) -> list[Answer]:
+    timed = kept(race.folder, race.kernel, race.horizon, race.recorded)
+    own, result = ours(timed, race.seed, race.budget)
+    terms = result.certificate.terms
+    assert terms is not None  # an adaptive run has them
+    return [
+        own,
+        *lucb(timed, terms, race.seed, race.patience * own.timings),
+        *finders(timed, race.seed, own.timings),
+        *pipelines(timed),
+    ]
+
+
+@contextmanager
+def _recordings(crew: Crew) -> Generator[Path]:
+    """Where they are: beside the stored runs, or nowhere for long."""
+    if crew.store is not None:
+        yield crew.store.path.parent
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def _races(crew: Crew, race: Race, scale: Scale, title: str) -> dict[str, list[list[Answer]]]:
+    """By kernel and by method: the answers of all runs. Only the recording wants a quiet core."""
+    with _recordings(crew) as folder:
+        for kernel in tracked(scale.kernels, f"{title}: recording"):
+            kept(folder, kernel, race.horizon, race.recorded)
+        jobs = [
+            replace(race, kernel=kernel, seed=seed, folder=folder)
+            for kernel in scale.kernels
+            for seed in range(scale.runs)
+        ]
+        found = crew.spread(raced, jobs, title)
+    by_kernel = zip(scale.kernels, grouped(found, scale.runs), strict=True)
+    return {kernel: [list(each) for each in zip(*runs, strict=True)] for kernel, runs in by_kernel}
 
 
 def statements(crew: Crew) -> list[Finding]:
     """Timings until "within 2 %" can be said, and what others answer after as many."""
     scale = QUICK if crew.quick else FULL
+    race = Race("", scale.middle, scale.recorded, scale.patience)
     rows, answers = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
-    for kernel in scale.kernels:
-        timed = recorded(kernel, scale.middle, scale.timings)
-        mine, told, untold = list[Answer](), list[Answer](), list[Answer]()
-        others: dict[str, list[Answer]] = {}
-        for seed in tracked(range(scale.runs), f"statements, {kernel}"):
-            own, result = ours(timed, seed)
-            terms, cap = result.certificate.terms, scale.patience * own.timings
-            assert terms is not None  # an adaptive run has them
-            mine.append(own)
-            told.append(lucb(timed, terms, seed, cap, told=True))
-            untold.append(lucb(timed, terms, seed, cap, told=False))
-            for name, found in finders(timed, seed, own.timings).items():
-                others.setdefault(name, []).append(found)
-        for name, runs in {"surepath": mine, "LUCB, told": told, "LUCB, not told": untold}.items():
-            rows.append((kernel, len(timed.paid), name, *_stated(runs, mine)))
-        answers += [(kernel, name, *_answered(runs)) for name, runs in others.items()]
+    for kernel, found in _races(crew, race, scale, "statements").items():
+        rows += [(kernel, each[0].method, *_stated(each, found[0])) for each in found[:3]]
+        answers += [(kernel, each[0].method, *_answered(each)) for each in found[3:]]
     title = f"horizon {scale.middle}, the same timings for all"
     return [
         Section(
             f'{title}: until "within {SHARE:.0%}" is said',
-            ("kernel", "binaries", "method", "stated", "right", "timings", "over ours"),
+            ("kernel", "method", "stated", "right", "timings", "over ours"),
             rows,
         ),
         Section(
@@ -239,31 +292,27 @@ def _answered(runs: Sequence[Answer]) -> tuple[Cell, ...]:
 
 
 def within_budget(crew: Crew) -> list[Finding]:
-    """A horizon at which nobody is done: what is found within a budget."""
+    """What is found within a budget, by all who search; and what ours says of it."""
     scale = QUICK if crew.quick else FULL
+    race = Race("", scale.long, scale.recorded, patience=1, budget=scale.budget)
     rows = list[tuple[Cell, ...]]()
-    for kernel in scale.kernels:
-        timed = recorded(kernel, scale.long, scale.timings)
-        mine, ahead = list[Answer](), 0
-        others: dict[str, list[Answer]] = {}
-        for seed in tracked(range(scale.runs), f"within a budget, {kernel}"):
-            own, result = ours(timed, seed, scale.budget)
-            terms = result.certificate.terms
-            assert terms is not None  # an adaptive run has them
-            found = finders(timed, seed, own.timings)
-            for name, told in {"LUCB, told": True, "LUCB, not told": False}.items():
-                found[name] = lucb(timed, terms, seed, own.timings, told=told)
-            mine.append(own)
-            for name, each in found.items():
-                others.setdefault(name, []).append(each)
-            able = [each.loss for each in found.values() if not math.isnan(each.loss)]
-            ahead += own.loss <= min(able) + 1e-12
-        for name, runs in {"surepath": mine, **others}.items():
-            best = rate(ahead, len(mine)) if name == "surepath" else ""
-            rows.append((kernel, len(timed.paid), name, *_answered(runs), best))
-    columns = ("kernel", "binaries", "method", "within 2 %", "mean loss", "best of all")
+    for kernel, found in _races(crew, race, scale, "within a budget").items():
+        best = [_least(answers[1:-2]) for answers in zip(*found, strict=True)]
+        for runs in found:
+            ahead = sum(run.loss <= least for run, least in zip(runs, best, strict=True))
+            stated, right = _stated(runs, found[0])[:2]
+            rows.append(
+                (kernel, runs[0].method, *_answered(runs), rate(ahead, len(runs)), stated, right)
+            )
+    columns = ("kernel", "method", "within 2 %", "mean loss", "none of the rivals better",
+               "stated", "right")  # fmt: skip
     title = f"horizon {scale.long}, {scale.budget} episodes, the same timings for all"
     return [Section(title, columns, rows)]
+
+
+def _least(answers: Sequence[Answer]) -> float:
+    """The loss of the best of them, up to rounding."""
+    return min(each.loss for each in answers if not math.isnan(each.loss)) + 1e-12
 
 
 PARTS: Mapping[str, Part] = {
