@@ -24,7 +24,7 @@ from surepath.inference.states import (
 )
 from surepath.inference.symbols import Symbols
 from surepath.readings.digests import Cloud
-from surepath.readings.trie import Node
+from surepath.readings.trie import Node, Tally
 from surepath.system import RewardMoments
 
 EXACT = 10**9  # readings of every sequence: whatever differs is told apart
@@ -133,6 +133,12 @@ def test_what_was_not_tried_is_unknown() -> None:
 def test_mean_features_of_the_states() -> None:
     """They are what values are predicted from: the embeddings, up to the noise of the readings."""
     problem, root = build("tabular", PROBLEMS[0][1], 2)
+    machine = derive(root, shape_of(problem))
+    # Where all states were tried, nothing is predicted.
+    assert [layer.points for layer in machine.layers] == [None] * problem.horizon
+    for layer in machine.layers:
+        for node in layer.members[0]:
+            node.children[0].rewards = Tally()
     machine = derive(root, shape_of(problem))
     assert machine.layers[0].points is None
     for level, layer in enumerate(machine.layers[1:], start=1):

@@ -30,7 +30,7 @@ from surepath.inference.same_law import samples_of
 from surepath.inference.separation import Separation
 from surepath.inference.states import Automaton, Layer, Shape, equal_readings
 from surepath.inference.tuning import TUNING
-from surepath.readings.columns import Grouped, sums_by
+from surepath.readings.columns import Grouped, numbered, sums_by
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 
@@ -43,10 +43,6 @@ ONE_NODE = np.zeros((1, 1), dtype=np.int64)
 
 AT_ONCE = 2**20
 """Numbers that were read at the nodes whose ways are compared at once (8 MB)."""
-
-MOST_EMPTY = 16
-"""Keys are numbered by a table where it has at most so many times as many places as there are keys:
-sorting them takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +270,8 @@ def _compare(
         return None
     edges = int(below.edge.max()) + 1
     state = np.array([level.nodes.groups[each] for level, each in zip(above, at, strict=True)])
-    pools, pool = _numbered(_apart(state, into, kept) * edges + below.edge[kept])
-    ways, way = _numbered(_apart(came, into, kept) * edges + below.edge[kept])
+    pools, pool = numbered(_apart(state, into, kept) * edges + below.edge[kept])
+    ways, way = numbered(_apart(came, into, kept) * edges + below.edge[kept])
     pool_of = np.zeros(ways, dtype=np.int64)
     pool_of[way] = pool
     counts = sums_by(way, below.counts[kept], ways)
@@ -306,14 +302,3 @@ def _apart(numbers: IntArray, into: IntArray, kept: IntArray) -> IntArray:
     """Numbers [L, N] at these places, those of each level beyond all of the level before it."""
     most = numbers.max(axis=1) + 1
     return numbers[into, kept] + (np.cumsum(most) - most)[into]
-
-
-def _numbered(keys: IntArray) -> tuple[int, IntArray]:
-    """How many different keys there are, and the number of each among them."""
-    span = int(keys.max()) + 1
-    if span > MOST_EMPTY * len(keys):
-        found, number = np.unique(keys, return_inverse=True)
-        return len(found), number
-    there = np.zeros(span, dtype=np.int64)
-    there[keys] = 1
-    return int(there.sum()), (np.cumsum(there) - 1)[keys]

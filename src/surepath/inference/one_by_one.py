@@ -74,8 +74,11 @@ def _numbered(guess: IntArray) -> IntArray:
     """States in the order in which they appear, up to the first that nothing is known of."""
     unknown = np.flatnonzero(guess == UNKNOWN)
     known = guess[: int(unknown[0])] if len(unknown) else guess
-    _, seen, number = np.unique(known, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(seen))[number]
+    first = np.full(int(known.max(initial=-1)) + 1, len(known))
+    first[known[::-1]] = np.arange(len(known))[::-1]
+    place = np.empty_like(first)
+    place[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return place[known]
 
 
 def _pooled(samples: FloatArray, labels: IntArray, states: int) -> FloatArray:
@@ -93,7 +96,11 @@ def _odds(
     """Log-odds of each sample and each state as it was last added to; none where it was not."""
     odds = np.full(added.shape, -np.inf)
     pairs = np.nonzero(added != UNKNOWN)
-    needed, place = np.unique(added[pairs], return_inverse=True)
-    if len(needed):
-        odds[pairs] = comparison.log_odds_of(pooled[needed], samples, (place, pairs[0]))
+    if not len(pairs[0]):
+        return odds
+    place = added[pairs]
+    if len(pooled) > len(place):  # only what is needed
+        needed, place = np.unique(place, return_inverse=True)
+        pooled = pooled[needed]
+    odds[pairs] = comparison.log_odds_of(pooled, samples, (place, pairs[0]))
     return odds

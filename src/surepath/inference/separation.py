@@ -112,9 +112,10 @@ def settle_merges(
     merges = Merges.none(len(samples))
     pools = np.zeros((int(labels.max(initial=-1)) + 1, *samples.shape[1:]))
     at = np.array(order, dtype=np.int64)
-    founders = np.unique(labels[at], return_index=True)[1]
-    pools[labels[at[founders]]] = samples[at[founders]]
-    at = np.delete(at, founders)
+    founder = np.zeros(len(pools), dtype=np.int64)  # of each state, its first in the order
+    founder[labels[at[::-1]]] = at[::-1]
+    pools[:] = samples[founder]
+    at = at[founder[labels[at]] != at]
     while len(at):
         _test(merges, at, samples[at], pools[labels[at]], comparison, ways, separation)
         passed = merges.evidence[at] >= separation.evidence

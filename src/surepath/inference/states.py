@@ -38,6 +38,7 @@ from surepath.readings.columns import (
     Grouped,
     TrieColumns,
     in_order,
+    numbered,
 )
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
@@ -78,6 +79,7 @@ class Layer:
     here: Grouped = NO_NODES  # the nodes of the level, by state
     below: Grouped = NO_NODES  # those that the edges lead to, by edge: A times its state + action
     points: FloatArray | None = None  # [S, d] mean features, where one observation is the future
+    # and a state is left that was not tried
     sorting: Sorting | None = None  # of the ends of these edges; None at the last
 
     @property
@@ -180,7 +182,7 @@ def derive(
     prefixes: list[Actions] = [()]
     for level in range(shape.horizon):
         layer = _layer(here, trie.level(level + 1), prefixes, shape.actions_at(level))
-        if level and shape.future == 1:
+        if level and shape.future == 1 and not layer.expanded.all():
             layer.points = _points(here, len(prefixes), shape)
         layers.append(layer)
         if level + 1 < shape.horizon:
@@ -287,7 +289,7 @@ def _sorted(
         if not merges.differs.any():
             return labels, merges, comparison
         # What sorting did not see: those that differ from their state are another one.
-        labels = np.unique(labels + (labels.max() + 1) * merges.differs, return_inverse=True)[1]
+        labels = numbered(labels + (labels.max() + 1) * merges.differs)[1]
 
 
 def _windows(
@@ -361,7 +363,7 @@ def _sort(
         pools[new] += samples[i]
         left, odds, changed = left[first + 1 :], odds[first + 1 :], np.array([old, new])
         odds[:, changed] = _log_odds(pools, changed, labels[left], samples[left], comparison)
-    return np.unique(labels, return_inverse=True)[1].reshape(len(labels))
+    return numbered(labels)[1]
 
 
 def _log_odds(
@@ -376,7 +378,8 @@ def _log_odds(
     A sample's own state is taken without that sample; 0 where nothing else is known of it.
     """
     sizes = len(samples), len(states)
-    sample, state = (each.ravel() for each in np.indices(sizes))
+    sample = np.repeat(np.arange(sizes[0]), sizes[1])
+    state = np.tile(np.arange(sizes[1]), sizes[0])
     odds = comparison.log_odds_of(pools[states], samples, (state, sample)).reshape(sizes)
     column = np.full(len(pools), UNKNOWN)
     column[states] = np.arange(len(states))

@@ -22,6 +22,8 @@ Course: TypeAlias = Callable[[FloatArray], FloatArray]
 class History:
     """What was read of one prefix in the order of the run, neighbouring batches joined."""
 
+    __slots__ = ("_counts", "_times", "_totals")
+
     def __init__(self) -> None:
         self._counts: list[int] = []
         self._times: list[float] = []  # numbers of the episodes, summed

@@ -20,6 +20,10 @@ from surepath.system import Actions, FloatArray, IntArray
 FIRST_ROWS = 16
 """That a level has room for; doubled whenever it is full."""
 
+MOST_EMPTY = 16
+"""Keys are numbered by a table where it has at most so many times as many places as there are keys:
+sorting them takes longer."""
+
 UNKNOWN = -1
 """In place of a state: where an edge leads that nobody has taken, or a node not yet sorted."""
 
@@ -150,6 +154,17 @@ def sums_by(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
         return np.zeros((size, *values.shape[1:]))
     sums = np.bincount(cells.ravel(), values.ravel(), minlength=size * width)
     return sums.astype(np.float64, copy=False).reshape(size, *values.shape[1:])
+
+
+def numbered(keys: IntArray) -> tuple[int, IntArray]:
+    """How many different keys there are, and the number of each among them."""
+    span = int(keys.max()) + 1
+    if span > MOST_EMPTY * len(keys):
+        found, number = np.unique(keys, return_inverse=True)
+        return len(found), number
+    there = np.zeros(span, dtype=np.int64)
+    there[keys] = 1
+    return int(there.sum()), (np.cumsum(there) - 1)[keys]
 
 
 def in_order(keys: IntArray) -> IntArray:

@@ -91,11 +91,11 @@ def _lost(system: Any, actions: Actions) -> float:
 
 WALLS: Mapping[str, Wall] = {
     "long horizon": Wall(
-        lambda: make("lock", horizon=500, actions=2, seed=0), {"budget": 60_000}, "lock, H = 500"
+        lambda: make("lock", horizon=500, actions=2, seed=0), {"budget": 6_000}, "lock, H = 500"
     ),
     "many states": Wall(
         lambda: make("tabular", horizon=5, states=1000, actions=6, observations=1000, seed=0),
-        {"budget": 60_000},
+        {"budget": 6_000},
         "tabular, up to 1,000 states a level, A = 6, H = 5",
     ),
     "many actions": Wall(
