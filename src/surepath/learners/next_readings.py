@@ -44,6 +44,8 @@ def _onwards(
     state = int(machine.layers[level].target[edge])
     for below in range(level + 1, machine.horizon):
         known = len(machine.layers[below].prefixes)
+        if state == UNKNOWN and _only_measures(machine, below):
+            break  # what is read before it says whether that was measured already
         if state == UNKNOWN and known:
             # Nobody has taken this edge. It most likely leads to a state already seen: suppose one
             # of them at random, and go on as would be best from there.
@@ -61,6 +63,11 @@ def _onwards(
             useful = len(actions)
         state = int(machine.layers[below].target[state, action])
     return tuple(actions[:useful])
+
+
+def _only_measures(machine: Automaton, level: int) -> bool:
+    """Whether a level is the last one and leaves no choice, while others do."""
+    return level == machine.horizon - 1 and machine.layers[level].n_actions == 1 < machine.n_actions
 
 
 def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
