@@ -44,7 +44,8 @@ def run_python(block: str, page: str, names: dict[str, object]) -> None:
     exec(compile(block, page, "exec"), names)
 
 
-def run_shell(block: str) -> None:
+def run_shell(block: str) -> str:
+    """What it prints, errors and logs left out."""
     lines = [line for line in block.splitlines() if not line.startswith(ELSEWHERE)]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -55,13 +56,22 @@ def run_shell(block: str) -> None:
         text=True,
     )
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
 
 
-def said_to_be_printed(block: str) -> list[str]:
-    """The comments below every print; three dots stand for anything."""
+def said_to_be_printed(block: str) -> str:
+    """The comments below every print."""
     comments = re.findall(r"^ *print\(.*\)\n((?:^# .*\n)+)", block, re.MULTILINE)
-    words = " ".join(line.removeprefix("# ") for each in comments for line in each.splitlines())
-    return [part.strip() for part in words.split("...") if part.strip()]
+    return " ".join(line.removeprefix("# ") for each in comments for line in each.splitlines())
+
+
+def assert_printed(said: str, printed: str) -> None:
+    """All parts, in that order, however lines are broken; three dots stand for anything."""
+    rest = " ".join(printed.split())
+    for part in said.split("..."):
+        words = " ".join(part.split())
+        assert words in rest, f"{words}\nis not in\n{rest}"
+        rest = rest[rest.index(words) + len(words) :]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -73,14 +83,15 @@ def test_every_block_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
+    printed: str | None = None  # by the commands before; a text above the first is no output
     for block in blocks_of(page):
         if block.kind == "sh":
-            run_shell(block.text)
+            printed = run_shell(block.text)
+        elif block.kind == "text" and printed is not None:
+            assert_printed(block.text, printed)
         elif block.kind == "python":
             run_python(block.text, page, names)
-            printed = " ".join(capsys.readouterr().out.split())
-            for part in said_to_be_printed(block.text):
-                assert " ".join(part.split()) in printed
+            assert_printed(said_to_be_printed(block.text), capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("page", PAGES)
