@@ -45,11 +45,13 @@ def test_a_run_that_is_done_asks_for_nothing() -> None:
     assert fill({Purpose.CERTIFY: []}, 64, [((1, 1, 1), 20)]) == {Purpose.CERTIFY: []}
 
 
-def test_untried_actions_are_followed_by_all_actions_as_far_as_they_fit() -> None:
+def test_untried_actions_are_followed_by_all_actions_where_all_fit() -> None:
     wanted = [((0, 0, 0), 4), ((9,), 4), ((9, 9), 4)]  # nobody has taken a ninth action
     found = fill({Purpose.EXPLORE: wanted}, 20)[Purpose.EXPLORE]
     assert found == [((0, 0, 0), 4), ((9, 0), 4), ((9, 1), 4), ((9, 9, 0), 4), ((9, 9, 1), 4)]
-    assert fill({Purpose.EXPLORE: wanted}, 15)[Purpose.EXPLORE] == [(w[0], 5) for w in wanted]
+    further = fill({Purpose.EXPLORE: wanted}, 28)[Purpose.EXPLORE]
+    assert [actions for actions, _ in further][1:5] == [(9, a, b) for a in (0, 1) for b in (0, 1)]
+    assert fill({Purpose.EXPLORE: wanted}, 19)[Purpose.EXPLORE] == [(w[0], 6) for w in wanted]
 
 
 def test_what_the_certificate_needs_comes_before_more_of_the_same() -> None:

@@ -21,6 +21,7 @@ from surepath.baselines.openloop import OpenLoop
 from surepath.errors import InputError
 from surepath.learners.base import Answer
 from surepath.system import Actions, FloatArray, IntArray
+from surepath.validate import between
 
 MOST_EDGES = 2**12
 """Edges of a graph that can be listed."""
@@ -165,7 +166,22 @@ class Told(OpenLoop):
         return paths
 
 
-class ToldLucb(Told):
+class _Sure(Told):
+    """Methods that stop when they are sure."""
+
+    def __init__(
+        self, horizon: int, n_actions: int, start: Any, move: Move, *, delta: float = 0.05,
+        width: float = 1.0, **options: Any,
+    ) -> None:  # fmt: skip
+        """width: what stands before the logarithm under the root of an interval; 1 is Hoeffding's,
+        and a smaller one is what it can be tuned to.
+        """
+        super().__init__(horizon, n_actions, start, move, **options)
+        self.delta = between("delta", delta, 0, 1)
+        self.width = between("width", width, 0, math.inf)
+
+
+class ToldLucb(_Sure):
     """LUCB for paths: what looks best, and what could be better, until they are one.
 
     CLUCB of Chen, Lin, King, Lyu and Chen, "Combinatorial Pure Exploration of Multi-Armed Bandits"
@@ -174,13 +190,8 @@ class ToldLucb(Told):
     read least is read again, by the path that passes it.
     """
 
-    def __init__(
-        self, horizon: int, n_actions: int, start: Any, move: Move, *, delta: float = 0.05,
-        width: float = 1.0, **options: Any,
-    ) -> None:  # fmt: skip
-        """width: of the intervals, 1 as proved."""
-        super().__init__(horizon, n_actions, start, move, **options)
-        self.delta, self.width = delta, width
+    def __init__(self, *system: Any, **options: Any) -> None:
+        super().__init__(*system, **options)
         self._first = self._cover([n == 0 for n in self.counts])
         self._advance(None)
 
@@ -256,7 +267,7 @@ class ToldHalving(Told):
         self.left = [part.reshape(old.shape) for part, old in shaped]
 
 
-class ToldElimination(Told):
+class ToldElimination(_Sure):
     """Identification of the best policy of a deterministic decision process with states known.
 
     Elimination with maximum coverage, after Tirinzoni, Al-Marjani and Kaufmann, "Near
@@ -265,13 +276,8 @@ class ToldElimination(Told):
     paths that pass as many of them as they can; the others are dropped for good.
     """
 
-    def __init__(
-        self, horizon: int, n_actions: int, start: Any, move: Move, *, delta: float = 0.05,
-        width: float = 1.0, **options: Any,
-    ) -> None:  # fmt: skip
-        """width: of the intervals, 1 as proved for sums of independent rewards."""
-        super().__init__(horizon, n_actions, start, move, **options)
-        self.delta, self.width = delta, width
+    def __init__(self, *system: Any, **options: Any) -> None:
+        super().__init__(*system, **options)
         self.target = self.batch
         self.active = [np.ones(n.shape, dtype=bool) for n in self.counts]
         self._advance(None)

@@ -16,7 +16,6 @@ replayed asks for the same. Who runs the episodes is not.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -70,23 +69,22 @@ def _room(asked: Asked, at_once: int) -> int:
 def _onwards(
     wanted: Sequence[Wanted], at_once: int, machine: Automaton, root: Node
 ) -> list[Wanted]:
-    """In place of a sequence that nobody has walked: it and every action after it, as long as that
-    fits; the shortest first.
+    """In place of sequences that nobody has walked: these and every action after them, if all fit.
+
+    All or none: what is known further in one direction only looks better or worse for that.
     """
-    room = at_once - sum(count for _, count in wanted)
-    tried = deque(wanted)
-    found = list[Wanted]()
-    while tried:
-        actions, count = tried.popleft()
-        whole = len(actions) == machine.horizon
-        more = count * ((1 if whole else machine.layers[len(actions)].n_actions) - 1)
-        if whole or root.walked(actions) or room < more:
-            found.append((actions, count))
-        else:
-            room -= more
-            below = range(machine.layers[len(actions)].n_actions)
-            tried += [((*actions, action), count) for action in below]
-    return found
+    found = list(wanted)
+    while True:
+        longer = list[Wanted]()
+        for actions, count in found:
+            if len(actions) == machine.horizon or root.walked(actions):
+                longer.append((actions, count))
+            else:
+                below = range(machine.layers[len(actions)].n_actions)
+                longer += [((*actions, action), count) for action in below]
+        if len(longer) == len(found) or sum(count for _, count in longer) > at_once:
+            return found
+        found = longer
 
 
 def _more(asked: Asked, at_once: int) -> Asked:
