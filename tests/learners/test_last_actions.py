@@ -71,6 +71,20 @@ def test_it_saves_what_trying_equal_actions_costs() -> None:
     assert sum(told) < 0.6 * sum(untold)  # a third of the last edges
 
 
+def test_ends_are_read_before_they_are_measured() -> None:
+    system, walked = Measured(), list[int]()
+    rollout = system.rollout
+
+    def noted(actions: tuple[int, ...], n: int, rng: np.random.Generator) -> surepath.Episodes:
+        walked.append(len(actions))
+        return rollout(actions, n, rng)
+
+    system.rollout = noted
+    assert learned(system).certified
+    first = walked.index(system.horizon)
+    assert walked[:first].count(system.horizon - 1) >= SIZES[-1]
+
+
 def test_it_is_verified_from_files(tmp_path: Path) -> None:
     journal, saved = tmp_path / "run.db", tmp_path / "run.json"
     result = learned(Measured(), journal=journal)

@@ -135,7 +135,6 @@ def tables_of(found: Diagnosis) -> list[Table]:
 
 
 def _last_line(found: Diagnosis, journal: Path | None) -> str:
-    """Whether it is sound, and what the verdicts mean."""
     against = [each for each in found.findings if not each.holds]
     odd = "; ".join(f"{each.assumption}: {each.verdict}" for each in against)
     word = f"[yellow]not sound[/yellow] ({shown(odd)})" if odd else "[green]sound[/green]"

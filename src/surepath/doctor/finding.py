@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from surepath.results.report.doctor import diagnosed, diagnosis_of
+from surepath.results.report.doctor import BROKEN, DOUBTFUL, diagnosed, diagnosis_of
 from surepath.results.words import number
 from surepath.validate import plain, without_infinities
-
-DOUBTFUL, BROKEN = 1e-2, 1e-3
-"""Probabilities, in a system that satisfies an assumption, of the two verdicts against it."""
 
 
 class Verdict(StrEnum):

@@ -10,6 +10,9 @@ from surepath.journal.database import Journal
 from surepath.results.report.html import EMPTY, Child, Html, element, table, together
 from surepath.results.words import number
 
+DOUBTFUL, BROKEN = 1e-2, 1e-3
+"""Probabilities, in a system that satisfies an assumption, of the two verdicts against it."""
+
 DIAGNOSIS = "diagnosis"
 """The entry of a journal that holds it."""
 
@@ -72,8 +75,8 @@ def diagnosed(found: Diagnosis | None) -> Html:
     head = ["assumption", "verdict", "p", "evidence and remedy"]
     words = "sound" if found["sound"] else "not sound"
     caption = (
-        f"By {number(found['episodes'])} pilot episodes: {words}. Doubtful below p = 0.01, broken "
-        "below 0.001."
+        f"By {number(found['episodes'])} pilot episodes: {words}. Doubtful below "
+        f"p = {DOUBTFUL:g}, broken below {BROKEN:g}."
     )
     return together(table(head, rows, caption), _forecasts(found["forecasts"]))
 
