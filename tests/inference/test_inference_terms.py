@@ -111,7 +111,7 @@ def test_the_separation_is_tested_in_the_units_of_what_is_read(
     assert test.size == separation
     assert (
         test.evidence
-        == pytest.approx(math.log(1 / delta))
+        == pytest.approx(math.log(1 + 1 / (2 * delta)))
         == Calibrated.under(terms_of(**options)).evidence
     )
     real = terms_of(Shape(2, 2, 2, symbols=False), **options).merge_test

@@ -215,7 +215,8 @@ def test_the_evidence_for_each_end() -> None:
     # Equal shares at 1000 and 500 readings.
     assert merges.apart.distance[1] == pytest.approx(0)
     assert merges.apart.variance[1] == pytest.approx((1 / 1000 + 1 / 500) / 4)
-    apart = Apart(np.zeros(1), np.array([(1 / 1000 + 1 / 500) / 4]), np.zeros(1))
+    none = np.zeros(1)
+    apart = Apart(none, np.array([(1 / 1000 + 1 / 500) / 4]), none, np.ones(1), none)
     assert merges.evidence[1] == pytest.approx(Symbols().log_evidence(apart, 0.3)[0])
     assert (merges.own[1], merges.rest[1]) == (500, 1000)
     assert isinstance(sorting.comparison, Symbols)

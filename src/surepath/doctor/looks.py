@@ -123,18 +123,19 @@ def _nearest(machine: Automaton, shape: Shape) -> float | None:
             [layer.here], (several, 1), shape.dimension, symbols=shape.symbols
         )
         often = kind.counts(samples)[:, 0] >= READ_OFTEN
-        found += _distances(samples[often], kind)
+        found += _distances(samples[often], kind, symbols=shape.symbols)
     if not found:
         return None
     return min(found) if shape.symbols else as_total_variation(min(found))
 
 
-def _distances(samples: FloatArray, kind: Comparison) -> list[float]:
+def _distances(samples: FloatArray, kind: Comparison, *, symbols: bool) -> list[float]:
     """Between all pairs, less what noise adds to a squared distance on average."""
     found = list[float]()
     for i in range(len(samples) - 1):
         apart = kind.apart(samples[i : i + 1], samples[i + 1 :], ONE_NODE)
-        excess = apart.distance**2 - np.where(apart.freedom > 0, apart.freedom, 1) * apart.variance
+        directions = 1.0 if symbols else np.where(apart.freedom > 0, apart.freedom, 1)
+        excess = apart.distance**2 - directions * apart.variance
         found += np.sqrt(np.maximum(excess, 0.0)).ravel().tolist()
     return found
 

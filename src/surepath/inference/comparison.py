@@ -10,7 +10,7 @@ window it was read in, [P, ...]. Rows are independent, so their evidence adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,18 @@ class Apart(NamedTuple):
 
     distance: FloatArray  # [..., ways]
     variance: FloatArray  # [..., ways], of the noise in any one direction; infinite where unread
-    freedom: FloatArray  # [..., ways], directions that have noise; total variations need none
+    squared: FloatArray  # [..., ways], squared distance in units of the noise, whatever direction
+    freedom: FloatArray  # [..., ways], directions that have noise
+    rare: FloatArray  # [..., ways], of the distance, what may not show in that square
+
+    def with_readings(self, times: FloatArray) -> Apart:
+        """With so many times as many readings, if there is no difference but noise."""
+        return self._replace(
+            distance=self.distance / np.sqrt(times), variance=self.variance / times
+        )
+
+    def at(self, places: Any) -> Apart:
+        return Apart(*(part[places] for part in self))
 
 
 class Comparison(Protocol):

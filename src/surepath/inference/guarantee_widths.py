@@ -5,9 +5,9 @@ and `width` turns the sum into a half-width of the difference between the paths'
 
 Variances are estimated. The difference of two paths is a sum of independent means, so its standard
 error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(2/delta) + ln(max(1, ways / 4)) for so many ways to leave the plan; as a tie, where
+z^2 / 2 = ln(1/delta) + ln(max(1, ways / 8)) for so many ways to leave the plan; as a tie, where
 other decisions are as close, with one more in z^2 for each of them (`ties`). A merge is settled at
-evidence of ln(1/delta) against the declared separation. Not proved: validated on systems made to
+evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems made to
 break it (`surepath bench calibration`). What is proved rests on none of this (`attempt`).
 """
 
@@ -23,7 +23,7 @@ from surepath.errors import InputError
 from surepath.inference.consistency import ROUNDING
 from surepath.inference.paths import Spreads
 from surepath.inference.states import Automaton, Layer
-from surepath.inference.terms import EXACT, Terms
+from surepath.inference.terms import EXACT, Terms, merge_evidence
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray
 from surepath.validate import nearest
@@ -47,12 +47,12 @@ class Calibrated:
 
     @property
     def evidence(self) -> float:
-        return math.log(1 / self.delta)
+        return merge_evidence(self.delta)
 
     @property
     def strength(self) -> float:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
-        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
+        return math.log(1 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
         return self._spreads(machine, lambda mean: self.reward_range[1] - mean)

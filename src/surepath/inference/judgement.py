@@ -21,6 +21,7 @@ from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.ties import Close
+from surepath.inference.tuning import TUNING
 from surepath.inference.uneven_pay import UnevenPay, uneven_pay
 from surepath.inference.values import Values, estimate, missing
 from surepath.readings.columns import TrieColumns
@@ -40,6 +41,13 @@ class UnsureEnd:
     read: Edge  # what to read: the edge itself, or the one that founds its state
     onwards: Actions  # and how to go on: to where its window was read least
     count: int  # readings there
+    needed: int  # further ones that will probably settle it
+
+    @property
+    def more(self) -> int:
+        """Those to read before looking again."""
+        most = max(TUNING.least_request, math.ceil(TUNING.most_settling * self.count))
+        return min(max(self.needed, TUNING.least_request), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,22 +244,46 @@ def _unsure_ends(
         # A state that nobody has seen is worth all that can be earned.
         most = terms.most_from(level + 1)
         width = widths.width(spreads[level])
-        for i in np.flatnonzero(sorting.merges.evidence < widths.evidence).tolist():
-            edge = sorting.edges[i]
-            best = before[level][edge[0]] + layer.mean[edge] + width[edge] + most
-            if best >= enough:
-                found.append(_unsure_end(level, sorting, i, terms))
+        best = before[level][:, None] + layer.mean + width + most
+        unsure = np.flatnonzero(sorting.merges.evidence < widths.evidence).tolist()
+        matter = [i for i in unsure if best[sorting.edges[i]] >= enough]
+        if matter:
+            found += _of_level(level, sorting, matter, terms)
     return found
 
 
-def _unsure_end(level: int, sorting: Sorting, i: int, terms: Terms) -> UnsureEnd:
+def _of_level(level: int, sorting: Sorting, which: list[int], terms: Terms) -> list[UnsureEnd]:
     """Whichever of the two is read least decides: the end, or those that are sure of its state."""
-    merges, shape = sorting.merges, terms.shape
-    alike = np.flatnonzero(sorting.labels == sorting.labels[i])
-    founder = int(alike[~merges.tested[alike]][0])
-    read, count = (
-        (i, merges.own[i]) if merges.own[i] <= merges.rest[i] else (founder, merges.rest[i])
-    )
+    merges, shape, test = sorting.merges, terms.shape, terms.merge_test
+    assert test is not None  # else nothing is unsure
+    assert sorting.comparison is not None  # likewise
+    growth = test.growth(sorting.comparison, merges.apart.at(which))
     depth = min(shape.future, shape.horizon - level - 1)
-    onwards = ways_through(shape.n_actions, depth)[0][int(merges.way[i])]
-    return UnsureEnd(level, sorting.edges[i], sorting.edges[read], onwards, int(count))
+    ways = ways_through(shape.n_actions, depth)[0]
+    found = list[UnsureEnd]()
+    for i, times in zip(which, growth.tolist(), strict=True):
+        own, rest = float(merges.own[i]), float(merges.rest[i])
+        read = i if own <= rest else _founder(sorting, i)
+        fewer, others = min(own, rest), max(own, rest)
+        onwards, needed = ways[int(merges.way[i])], _needed(fewer, others, times)
+        found.append(
+            UnsureEnd(level, sorting.edges[i], sorting.edges[read], onwards, int(fewer), needed)
+        )
+    return found
+
+
+def _founder(sorting: Sorting, i: int) -> int:
+    """The end that the state of another is known by."""
+    alike = np.flatnonzero(sorting.labels == sorting.labels[i])
+    return int(alike[~sorting.merges.tested[alike]][0])
+
+
+def _needed(fewer: float, others: float, times: float) -> int:
+    """Further readings of the side read less, that both weigh so many times as much together.
+
+    Where the other side is read too little for that: so many times as many of both.
+    """
+    if not fewer:
+        return TUNING.first_readings
+    share = (1 / fewer + 1 / others) / times - 1 / others
+    return math.ceil(min(1 / share if share > 0 else math.inf, times * fewer) - fewer)

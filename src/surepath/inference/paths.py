@@ -87,6 +87,30 @@ def best_path(machine: Automaton, values: Values) -> Path:
     return Path(edges, end=state)
 
 
+def best_known(machine: Automaton) -> Actions:
+    """The most promising of what was tried, while too little was read to judge all of it.
+
+    Where an edge leads is worth what the states of that level are worth on average, if nobody has
+    gone on from there.
+    """
+    after, chosen = np.zeros(1), list[IntArray]()
+    for layer in reversed(machine.layers):
+        known = layer.count > 0
+        usual = float(after[np.isfinite(after)].mean()) if np.isfinite(after).any() else 0.0
+        onwards = np.where(np.isfinite(after), after, usual) if len(after) else np.zeros(1)
+        follows = np.where(layer.target == UNKNOWN, usual, onwards[layer.target])
+        q = np.where(known, layer.mean + follows, -np.inf)
+        chosen.append(q.argmax(axis=1))
+        after = q.max(axis=1)
+    actions, state = list[int](), 0
+    for layer, best in zip(machine.layers, reversed(chosen), strict=True):
+        if state == UNKNOWN or not layer.count[state].any():
+            break
+        actions.append(int(best[state]))
+        state = int(layer.target[state, actions[-1]])
+    return tuple(actions)
+
+
 def challengers(
     machine: Automaton,
     plan: Path,

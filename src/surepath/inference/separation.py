@@ -27,6 +27,10 @@ BISECTIONS = 12
 """Halvings of the separation when the smallest excluded one is sought: to a four-thousandth."""
 
 
+MOST_GROWTH = 16.0
+"""Readings are not foreseen beyond so many times those that there are."""
+
+
 def in_noise_units(separation: float) -> float:
     """The distance between two Gaussians of unit noise whose total variation is the separation."""
     return 2 * float(normal_quantile((1 + separation) / 2))
@@ -54,6 +58,19 @@ class Separation:
             return np.where(np.isfinite(apart.variance), np.inf, 0.0)
         return comparison.log_evidence(apart, self.size)
 
+    def growth(self, comparison: Comparison, apart: Apart) -> FloatArray:
+        """How many times as many readings will probably exclude it, by bisection; at most MOST.
+
+        If it is one state, distances are noise: they shrink with the root of the readings.
+        """
+        low, high = np.ones_like(apart.distance), np.full_like(apart.distance, MOST_GROWTH)
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            then = apart.with_readings(middle)
+            enough = self.log_evidence(comparison, then) >= self.evidence
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high
+
     def excluded(self, comparison: Comparison, apart: Apart) -> FloatArray:
         """The smallest separation that these readings exclude, by bisection."""
         low, high = np.zeros_like(apart.distance), np.full_like(apart.distance, self.size)
@@ -79,7 +96,8 @@ class Merges:
     def none(cls, size: int) -> Merges:
         """Where every sample is a state of its own."""
         sure, way = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
-        apart = Apart(np.zeros(size), np.full(size, np.inf), np.zeros(size))
+        none = (np.zeros(size) for _ in range(4))
+        apart = Apart(next(none), np.full(size, np.inf), *none)
         return cls(sure, apart, way, sure.copy(), sure.copy(), np.zeros(size, dtype=bool))
 
     @property
@@ -90,8 +108,7 @@ class Merges:
     def excluded(self, comparison: Comparison, separation: Separation) -> float:
         """The smallest separation that is excluded for every merge that is settled."""
         settled = self.tested & (self.evidence >= separation.evidence)
-        apart = Apart(*(part[settled] for part in self.apart))
-        found = separation.excluded(comparison, apart)
+        found = separation.excluded(comparison, self.apart.at(settled))
         return float(found.max(initial=0.0))
 
 
@@ -140,9 +157,8 @@ def _test(
     worst = evidence.argmin(axis=1)
     here = np.arange(len(at)), worst
     merges.evidence[at] = evidence[here]
-    merges.apart.distance[at] = apart.distance[here]
-    merges.apart.variance[at] = apart.variance[here]
-    merges.apart.freedom[at] = apart.freedom[here]
+    for kept, found in zip(merges.apart, apart.at(here), strict=True):
+        kept[at] = found
     merges.way[at] = worst
     alarm = TUNING.consistency_alarm / apart.distance.size
     merges.differs[at] = comparison.differ(apart, alarm).any(axis=1)

@@ -161,9 +161,19 @@ class Shape:
         return sum(self.actions_at(level) - 1 for level in range(self.horizon))
 
     @property
+    def sequences(self) -> int:
+        """Whole action sequences that there are."""
+        return self.n_actions ** (self.horizon - 1) * self.actions_at(self.horizon - 1)
+
+    @property
+    def merges(self) -> bool:
+        """Whether prefixes may be taken for one: not where the future is beyond the horizon."""
+        return self.future <= self.horizon
+
+    @property
     def continuations(self) -> int:
         """Ways to go on that a window has; beyond the horizon there is no window."""
-        return self.n_actions ** (self.future - 1) if self.future <= self.horizon else 1
+        return self.n_actions ** (self.future - 1) if self.merges else 1
 
 
 def derive(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.comparison import Apart, Pairs, in_parts
+from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail, log_gamma
@@ -30,6 +31,10 @@ take 1 MB."""
 SHARE = 0.65
 """Of the separation in the bet on symbols. With 1 fewest readings would be needed if samples of one
 state were at distance 0; they are not, and this is cheapest for 4 to 16 symbols."""
+
+
+EXPECTED = 1.0
+"""Readings of a symbol, expected of the smaller sample, from which on it is compared by itself."""
 
 
 class Symbols:
@@ -64,22 +69,33 @@ class Symbols:
     def apart(self, one: FloatArray, other: FloatArray, ways: IntArray) -> Apart:
         """Given the actions, the steps of an episode are independent: total variations add up."""
         n, m = one.sum(axis=-1), other.sum(axis=-1)
-        shares = one / np.maximum(n, 1)[..., None] - other / np.maximum(m, 1)[..., None]
-        distance = np.abs(shares).sum(axis=-1) / 2
+        mine, theirs = (x / np.maximum(x.sum(axis=-1, keepdims=True), 1) for x in (one, other))
+        distance = np.abs(mine - theirs).sum(axis=-1) / 2
         # The share of a set of symbols is the mean of zeros and ones: its variance is at most 1/4.
         with np.errstate(divide="ignore"):
             noise = (1 / n + 1 / m) / 4
-        along = distance[..., ways].sum(axis=-1)
-        return Apart(along, noise[..., ways].sum(axis=-1), np.zeros_like(along))
+        pooled = (one + other) / np.maximum(n + m, 1)[..., None]
+        rare = pooled * np.minimum(n, m)[..., None] < EXPECTED
+        squared, freedom = _chi_square(mine - theirs, pooled, rare)
+        with np.errstate(invalid="ignore"):
+            squared = np.where(np.isfinite(noise), squared / (4 * noise), 0.0)
+        hidden = np.minimum(*((x * rare).sum(axis=-1) for x in (mine, theirs)))
+        parts = (distance, noise, squared, freedom, hidden)
+        return Apart(*(part[..., ways].sum(axis=-1) for part in parts))
 
     def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
-        """By a bet on the one set of symbols in which the laws differ by the separation.
+        """The larger of two: one is better for many even symbols, the other for few uneven ones.
 
-        The shares of that set differ by at most the distance, so for every bet b the mean of
-        exp(b (separation - distance) - b^2 v / 2) is at most 1 (Hoeffding).
+        By a bet on the one set of symbols in which the laws differ by the separation: the shares
+        of that set differ by at most the distance, so for every bet b the mean of
+        exp(b (separation - distance) - b^2 v / 2) is at most 1 (Hoeffding). And by chi-square: laws
+        that far apart have at least the shift separation^2 / v, because the weights of the squares
+        add up to 1 (Cauchy and Schwarz); over a window too, whichever of its steps differ.
         """
         bet = SHARE * separation
-        return bet / apart.variance * (separation - apart.distance - bet / 2)
+        by_set = bet / apart.variance * (separation - apart.distance - bet / 2)
+        shift = np.maximum(separation - apart.rare, 0.0) ** 2 / apart.variance
+        return np.maximum(by_set, shift_excluded(shift, apart.squared, apart.freedom))
 
     def counts(self, sample: FloatArray) -> FloatArray:
         return sample.sum(axis=-1)
@@ -91,6 +107,21 @@ class Symbols:
         """Sorting has seen all that there is: a total variation says no more."""
         del alarm
         return np.zeros(apart.distance.shape, dtype=bool)
+
+
+def _chi_square(
+    difference: FloatArray, pooled: FloatArray, rare: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Squared differences of shares in units of the pooled ones, and their degrees of freedom.
+
+    Symbols that are rare count as one: of these the square would be far from its law.
+    """
+    common = ~rare & (pooled > 0)
+    squares = np.where(common, difference**2 / np.where(common, pooled, 1.0), 0.0).sum(axis=-1)
+    weight = (pooled * rare).sum(axis=-1)
+    others = np.where(rare, difference, 0.0).sum(axis=-1) ** 2
+    squares += np.where(weight > 0, others / np.where(weight > 0, weight, 1.0), 0.0)
+    return squares, np.maximum(common.sum(axis=-1) + (weight > 0) - 1.0, 0.0)
 
 
 def _entropy(counts: FloatArray) -> FloatArray:

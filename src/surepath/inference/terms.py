@@ -32,6 +32,17 @@ UNUSED_RADIUS = 1.0
 """Of features whose distances nothing rests on."""
 
 
+def merge_evidence(delta: float) -> float:
+    """ln E at which a merge is settled, where that should be wrong with probability delta at most.
+
+    E reaches 1/d with probability d at most, whenever one looks. One looks a few times only, and E
+    jumps past what it has to reach: simulated, laws at exactly the separation pass 1 + 1/(2 delta)
+    with probability delta at most, whatever the law (`surepath bench calibration --only
+    false-merges`).
+    """
+    return math.log1p(1 / (2 * delta))
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     shape: Shape
@@ -78,7 +89,7 @@ class Terms:
         """What has to be excluded before prefixes count as one state; None: nothing is merged."""
         if self.separation is None:
             return None
-        evidence = math.log(1 / self.delta)
+        evidence = merge_evidence(self.delta)
         if self.separation == EXACT:
             return Separation(math.inf, evidence)
         declared = self.separation
@@ -92,7 +103,11 @@ class Terms:
     @property
     def first_readings(self) -> int:
         """Of every edge, before anything is decided."""
-        return 1 if self.exact else TUNING.first_readings
+        if self.exact:
+            return 1
+        if not self.shape.merges:
+            return TUNING.first_on_tree
+        return TUNING.first_symbols if self.shape.symbols else TUNING.first_readings
 
     @property
     def merge_readings(self) -> int:
@@ -106,14 +121,17 @@ class Terms:
             return Route.NORM
         return Route.TREE if self.separation is None else Route.SEPARATION
 
+    def with_future(self, future: int) -> Terms:
+        return replace(self, shape=replace(self.shape, future=future))
+
+    def tree(self) -> Terms:
+        """The same without merging: with a future beyond the horizon nothing is."""
+        return self.with_future(self.shape.horizon + 1)
+
     def proposing(self) -> Terms:
         """The terms of the calibrated run that proposes what is to be proved."""
-        shape = self.shape
-        if self.route is Route.TREE:  # with a future beyond the horizon nothing is merged
-            shape = replace(shape, future=shape.horizon + 1)
         return replace(
-            self,
-            shape=shape,
+            self.tree() if self.route is Route.TREE else self,
             guarantee="calibrated",
             delta=TUNING.proposal_delta,
             separation=self.separation or SEPARATION,

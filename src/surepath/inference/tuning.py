@@ -35,10 +35,11 @@ class Tuning:
         "says how close. Smaller makes ties cost more.",
     )
     free_ways: int = _validity(
-        4,
-        "Ways to leave the plan that need no correction for their number: the Gaussian tail beyond "
-        "sqrt(2 ln(2/delta)) standard errors is about delta / 15, which pays for four ways and "
-        "several looks at each.",
+        8,
+        "Ways to leave the plan that need no correction for their number. The Gaussian tail beyond "
+        "sqrt(2 ln(1/delta)) standard errors is about delta / 7, which pays for several looks at "
+        "one way. Of several that are as close all have to be settled at once, so their errors "
+        "hardly add up (`surepath bench calibration`: worst gaps).",
     )
     close_decision: float = _validity(
         1.0,
@@ -152,7 +153,9 @@ class Tuning:
         "price of more readings where nothing is wrong.",
     )
     odd_at_once: float = _cost(
-        10.0, "Places that look odd by mere chance, at most, whatever the number of comparisons."
+        1.0,
+        "Places that look odd by mere chance, at most, whatever the number of comparisons. With 10 "
+        "more was read there than to settle all merges.",
     )
     own_readings: int = _validity(
         32,
@@ -214,11 +217,32 @@ class Tuning:
 
     # ------------------------------------------------ what to read next?
     first_readings: int = _cost(8, "Readings of every edge before anything is decided.")
+    first_symbols: int = _cost(
+        5, "The same of symbols: there is no noise of theirs that has to be known first."
+    )
+    first_on_tree: int = _cost(
+        2, "The same where no two prefixes are taken for one: only what is paid has to be known."
+    )
+    tree_at_first: int = _cost(
+        64,
+        "Action sequences up to which a run begins without merging: to read all of them takes "
+        "about as many episodes as to settle one or two merges.",
+    )
     least_growth: float = _cost(
         0.1, "Readings behind an open question grow by at least this share of what there is."
     )
     most_growth: float = _cost(
         0.4, "And by at most this share: what is open is looked at again before more is spent."
+    )
+    doubtful: float = _cost(
+        3.0,
+        "While a challenger would take more than this share of more readings to be ruled out, the "
+        "plan may well be another one: nothing else is read before.",
+    )
+    most_settling: float = _cost(
+        1.0,
+        "Readings of an end that may be another state grow by what will probably settle it, and by "
+        "at most this share of what there is.",
     )
     expanded_at_once: float = _cost(
         0.25,

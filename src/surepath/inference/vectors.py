@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.comparison import Apart, Pairs, in_parts
+from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
-from surepath.theory.special import chi_square_tail, log_gamma, scaled_bessel
+from surepath.theory.special import chi_square_tail
 
 NOISELESS = 1e-9
 """Variance, relative to that between states, below which a feature counts as free of noise."""
@@ -101,7 +102,8 @@ class Vectors:
         read = np.isfinite(longest)
         squared = np.where(np.isfinite(variance), squared, 0.0)[..., ways].sum(axis=-1)
         distance = np.sqrt(squared * np.where(read, longest, 0.0))
-        return Apart(distance, longest, freedom[..., ways].sum(axis=-1))
+        none = np.zeros_like(distance)
+        return Apart(distance, longest, squared, freedom[..., ways].sum(axis=-1), none)
 
     def _in_their_own_noise(
         self, one: FloatArray, other: FloatArray
@@ -129,18 +131,10 @@ class Vectors:
         return squared, freedom, known
 
     def log_evidence(self, apart: Apart, separation: float | FloatArray) -> FloatArray:
-        """By the likelihood ratio of the distance alone: no difference, against this one.
-
-        The direction of a difference is not known, and the distance does not depend on it. So the
-        ratio is that of chi-square laws, central over noncentral, whatever the direction; and as a
-        ratio of likelihoods its mean stays 1, however often one looks.
-        """
+        """By the likelihood ratio of the distance alone, in units of the noise."""
         read = np.isfinite(apart.variance)
-        variance = np.where(read, apart.variance, 1.0)
-        shift = separation**2 / variance
-        squared = apart.distance**2 / variance
-        half = np.maximum(apart.freedom, 1.0) / 2
-        return np.where(read, shift / 2 - _log_0f1(half, shift * squared / 4), 0.0)
+        shift = separation**2 / np.where(read, apart.variance, 1.0)
+        return np.where(read, shift_excluded(shift, apart.squared, apart.freedom), 0.0)
 
     def counts(self, sample: FloatArray) -> FloatArray:
         return sample[..., 0]
@@ -150,9 +144,8 @@ class Vectors:
 
     def differ(self, apart: Apart, alarm: float) -> NDArray[np.bool_]:
         """By the chi-square law of the squared distance."""
-        read = np.isfinite(apart.variance)
-        squared = apart.distance**2 / np.where(read, apart.variance, 1.0)
-        return read & (chi_square_tail(np.maximum(apart.freedom, 1.0), squared) < alarm)
+        tail = chi_square_tail(np.maximum(apart.freedom, 1.0), apart.squared)
+        return np.isfinite(apart.variance) & (tail < alarm)
 
     @property
     def _brief(self) -> int:
@@ -202,33 +195,6 @@ class _Alone(NamedTuple):
 def _weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) -> FloatArray:
     """The mean of what two samples of n and m readings say, with more weight on the smaller."""
     return (m * mine + n * theirs) / (n + m)
-
-
-def _log_0f1(b: FloatArray, y: FloatArray) -> FloatArray:
-    """Logarithm of the confluent hypergeometric limit function, by Bessel's I of order b - 1."""
-    root = 2 * np.sqrt(y)
-    scaled = scaled_bessel(b - 1, root)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bessel = root + np.log(scaled)
-        if not scaled.all():
-            bessel = np.where(scaled > 0, bessel, _log_bessel(b - 1, root))
-        found = log_gamma(b) + bessel - (b - 1) / 2 * np.log(y)
-    # Near 0 by its series: what is left out is about y^3 / b^5, less than a ten-billionth.
-    near = y < 5e-4 * b ** (5 / 3)
-    return np.where(near, y / b - y**2 / (2 * b**2 * (b + 1)), found)
-
-
-def _log_bessel(order: FloatArray, x: FloatArray) -> FloatArray:
-    """Logarithm of Bessel's I where it is too small for a double: its order is then large.
-
-    Debye's expansion to the second order (Abramowitz and Stegun, 9.7.7).
-    """
-    root = np.sqrt(1 + (x / order) ** 2)
-    t = 1 / root
-    first = (3 * t - 5 * t**3) / (24 * order)
-    second = (81 * t**2 - 462 * t**4 + 385 * t**6) / (1152 * order**2)
-    exponent = order * (root + np.log(x / order / (1 + root)))
-    return exponent - np.log(2 * math.pi * order * root) / 2 + np.log1p(first + second)
 
 
 def _mean_and_scatter(sample: FloatArray, dimension: int) -> tuple[FloatArray, FloatArray]:

@@ -26,9 +26,9 @@ from surepath.features import Features
 from surepath.features.growing import Growing
 from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
-from surepath.inference.judgement import Judgement, UnsureEnd, judge
+from surepath.inference.judgement import Judgement, judge
 from surepath.inference.merge_audit import walks
-from surepath.inference.paths import Challenger, reach
+from surepath.inference.paths import Challenger, best_known, reach
 from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
@@ -37,9 +37,10 @@ from surepath.inference.values import missing
 from surepath.journal.course import Purpose
 from surepath.learners.ahead import Asked, Wanted, filled, merged, parts
 from surepath.learners.audit import Auditor
+from surepath.learners.bare_tree import TreeOrMachine
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
-from surepath.learners.next_readings import cover, onwards, sharpen
+from surepath.learners.next_readings import Need, cover, onwards, sharpen, together
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
@@ -66,6 +67,7 @@ class Adaptive(Asking):
         choices: np.random.Generator,
         *,
         future_grows: bool = False,
+        may_use_tree: bool = False,
         audits_merges: bool = True,
         largest_batch: int | None = None,
         at_once: int = 1,
@@ -73,13 +75,15 @@ class Adaptive(Asking):
         """`choices` draws actions where nobody has been: the same stream, the same requests.
 
         future_grows: whether to look further ahead where the readings show that it has to be.
+        may_use_tree: whether to go on without merging where that is cheaper.
         audits_merges: whether some of what was taken for one state is followed to the end.
         at_once: episodes that can run at the same time, if that is more than one (`ahead`).
         """
+        self._tree_or_machine = TreeOrMachine(terms, may_choose=may_use_tree)
+        self.terms = terms = self._tree_or_machine.first
         shape = terms.shape
         embedding = CloudEmbedding(features, shape.n_actions, shape.future)
         super().__init__(shape.horizon, shape.n_actions, embedding, terms.reward_range)
-        self.terms = terms
         self.root = Node()
         self.columns = columns_of(self.root, terms.shape)
         self.judgement: Judgement | None = None  # None while hardly anything was read
@@ -113,6 +117,7 @@ class Adaptive(Asking):
             "choices": self._choices.bit_generator.state,
             "future": self.terms.shape.future,
             "grown": list(self.grown),
+            "tree_or_machine": self._tree_or_machine.decided(),
             "incumbent": list(self.incumbent),
             "look_on": self._look_on,
             "audit": self.auditor.decided(),
@@ -130,7 +135,8 @@ class Adaptive(Asking):
             )
             self._take_all(self.take(readings))
         self._choices.bit_generator.state = decided["choices"]
-        self.terms = replace(self.terms, shape=replace(self.terms.shape, future=decided["future"]))
+        self.terms = self.terms.with_future(decided["future"])
+        self._tree_or_machine.catch_up(decided["tree_or_machine"])
         self.grown, self._look_on = tuple(decided["grown"]), decided["look_on"]
         self.incumbent = tuple(decided["incumbent"])
         self.auditor.catch_up(decided["audit"])
@@ -226,8 +232,15 @@ class Adaptive(Asking):
         judged = self._judged()
         while judged.too_short and self._look_further(judged.too_short):
             judged = self._judged()
+        if (other := self._tree_or_machine.other(judged, self.terms, self.root)) is not None:
+            self.terms, why = other
+            named = "one machine" if self.terms.shape.merges else "the bare tree"
+            self.grown += (f"{named} from episode {self.usage.episodes} on, because {why}",)
+            judged = self._judged()
         if judged.complete:
             self._note(judged)
+        elif self.judgement is None:
+            self.incumbent = best_known(judged.machine)
         return judged
 
     def _wanted(self, judged: Judgement) -> Asked:
@@ -238,22 +251,39 @@ class Adaptive(Asking):
             return {Purpose.EXPLORE: self._explore(judged)}
         if self.dependence.hopeless:
             return {}
-        found = {
-            Purpose.TELL_APART: [
-                each for challenger in judged.open for each in self._tell_apart(judged, challenger)
-            ],
-            Purpose.IDENTIFY: self._identify_all(judged),
-        }
+        if doubtful := [each for each in judged.open if each.growth > TUNING.doubtful]:
+            return self._cheaper_first(judged, doubtful)
+        apart = self._tell_apart_all(judged, judged.open)
+        found = {Purpose.TELL_APART: apart, Purpose.IDENTIFY: self._identify_all(judged, apart)}
         if any(found.values()):
             return found
         return {Purpose.CERTIFY: self._certify(judged)}
 
-    def _identify_all(self, judged: Judgement) -> list[Wanted]:
+    def _cheaper_first(self, judged: Judgement, doubtful: Sequence[Challenger]) -> Asked:
+        """While the plan may well be another one: what makes it so, or what the states are.
+
+        Whichever takes fewer episodes now: paths may be hard to tell apart because an end is taken
+        for another state than it is, and ends need not be known to find a good plan.
+        """
+        found = {
+            Purpose.TELL_APART: self._tell_apart_all(judged, doubtful),
+            Purpose.IDENTIFY: self._identify_all(judged, ()),
+        }
+        cost = {purpose: _episodes(wanted) for purpose, wanted in found.items() if wanted}
+        purpose = min(cost, key=lambda each: cost[each])
+        return {purpose: found[purpose]}
+
+    def _tell_apart_all(self, judged: Judgement, several: Sequence[Challenger]) -> list[Wanted]:
+        return [each for one in several for each in self._tell_apart(judged, one)]
+
+    def _identify_all(self, judged: Judgement, ran: Sequence[Wanted]) -> list[Wanted]:
         """Readings that say which state an edge leads to, or a prefix is."""
-        machine, wanted = judged.machine, list[Wanted]()
+        machine = judged.machine
         counts = [layer.count.copy() for layer in machine.layers]
-        for unsure in judged.unsure_ends:
-            wanted.append(self._identify(machine, unsure, counts))
+        needs = [
+            Need(each.level, each.read, each.onwards, each.more) for each in judged.unsure_ends
+        ]
+        wanted = together(machine, self.root, needs, ran)
         if judged.conflict is not None:
             wanted += [
                 (odd, max(TUNING.least_request, count)) for odd, count in judged.conflict.short
@@ -335,16 +365,6 @@ class Adaptive(Asking):
             for actions, count in readings
         ]
 
-    def _identify(self, machine: Automaton, unsure: UnsureEnd, counts: list[FloatArray]) -> Wanted:
-        """Read the end of an edge more often, and what follows it.
-
-        The episode goes on to its end, by what was read least: whether prefixes that look alike go
-        on alike is seen there, and it costs no further episodes. `counts` are raised by it.
-        """
-        state, action = unsure.read
-        actions = (*machine.layers[unsure.level].prefixes[state], action, *unsure.onwards)
-        return self._further(machine, actions, unsure.count, counts)
-
     def _further(
         self, machine: Automaton, actions: Actions, read: int, counts: list[FloatArray]
     ) -> Wanted:
@@ -375,6 +395,10 @@ class Adaptive(Asking):
             weakest=_weakest(judged) if judged.challengers else "",
             states=states_of(judged.machine),
         )
+
+
+def _episodes(wanted: Sequence[Wanted]) -> int:
+    return sum(merged({Purpose.EXPLORE: list(wanted)}).values())
 
 
 def _weakest(judged: Judgement) -> str:

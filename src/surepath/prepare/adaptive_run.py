@@ -41,6 +41,7 @@ class AdaptiveRun:
             self.terms,
             choices(call.seed),
             future_grows=call.future_grows,
+            may_use_tree=call.future_grows,
             largest_batch=None if whole else RAW_BATCH,
             at_once=call.at_once,
         )

@@ -84,7 +84,8 @@ def of_adaptive(terms: Terms, audit: Audit | None = None) -> tuple[str, ...]:
     )
     gap = () if terms.gap is None else (f"a suboptimal plan loses at least {terms.gap:g}",)
     linear = () if audit is None else (_predictable(audit),)
-    return (*common, _told_apart(terms), *linear, *gap, ESTIMATED_VARIANCES)
+    apart = (_told_apart(terms),) if terms.shape.merges else ()
+    return (*common, *apart, *linear, *gap, ESTIMATED_VARIANCES)
 
 
 def of_proved(terms: Terms, rules: Rules | None) -> tuple[str, ...]:

@@ -67,6 +67,23 @@ def near_ties(rng: np.random.Generator) -> Case:
     return case_of(Tabular(Dynamics(transitions, rewards), laws))
 
 
+# ---------------------------------------------------------------- worst gaps
+
+
+def worst_gaps(rng: np.random.Generator) -> Case:
+    """A decision at each of a few levels, all with gaps that are decided wrongly most often.
+
+    Around the tolerance: much smaller ones cost nothing, larger ones are seen. There is one place
+    at every level, so what is false is put down to the rule that rules out ways to leave the plan.
+    """
+    horizon = drawn(2, 12, rng)
+    rewards = np.full((horizon, 1, 2), rng.uniform(0.3, 0.6, (horizon, 1, 1)))
+    better = rng.integers(2, size=horizon)
+    rewards[np.arange(horizon), 0, better] += rng.uniform(0.05, 0.15, horizon)
+    moves = np.zeros(rewards.shape, dtype=np.int64)
+    return case_of(Tabular(Dynamics(moves, rewards), np.ones((horizon, 1, 1))))
+
+
 # ---------------------------------------------------------------- close calls
 
 
@@ -119,6 +136,7 @@ def never_paid(rng: np.random.Generator) -> Case:
 FAMILIES = (
     Family("lotteries", lottery, 50_000),
     Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
+    Family("worst gaps", worst_gaps, 50_000),
     Family("close calls", close_calls, 1_000_000, runs=40),
     Family("late payoff", late_payoff, 50_000),
     Family("never paid", never_paid, 50_000),

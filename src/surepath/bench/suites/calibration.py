@@ -20,6 +20,7 @@ from surepath.bench.families.judging import CHAPTERS, FAMILIES, Judged, Trial, j
 from surepath.bench.harness.report import Cell, Section
 from surepath.bench.harness.runs import Crew, Part
 from surepath.bench.suites.close_decisions import close_decisions
+from surepath.bench.suites.false_merges import false_merges
 
 DELTAS = (0.05, 0.2)
 
@@ -134,5 +135,6 @@ def _word(false: int, runs: int, delta: float) -> str:
 PARTS: Mapping[str, Part] = {
     **{name: partial(chapter, families) for name, families in CHAPTERS.items()},
     "close-decisions": close_decisions,
+    "false-merges": false_merges,
     "pooled": pooled,
 }
