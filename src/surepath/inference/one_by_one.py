@@ -9,10 +9,11 @@ is not, one goes on one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from surepath.inference.comparison import LARGEST_COMPARISON, Comparison
+from surepath.inference.comparison import LARGEST_COMPARISON, Against, Comparison
 from surepath.readings.columns import UNKNOWN
 from surepath.system import FloatArray, IntArray
 
@@ -27,13 +28,14 @@ def one_by_one(
     only how long this takes.
     """
     course = np.array(order, dtype=np.int64)
-    right = _right(samples, comparison, course, guess)
+    against = comparison.against(samples)
+    right = _right(samples, against, course, guess)
     labels = np.full(len(samples), UNKNOWN)
     labels[course[: len(right)]] = right
     pools = np.zeros((int(right.max(initial=-1)) + 1, *samples.shape[1:]))
     np.add.at(pools, right, samples[course[: len(right)]])
     for i in order[len(right) :]:
-        odds = comparison.log_odds(pools, samples[i])
+        odds = against(pools, (np.arange(len(pools)), np.full(len(pools), i)))
         if len(pools) and odds.max() > 0:
             labels[i] = odds.argmax()
             pools[labels[i]] += samples[i]
@@ -43,9 +45,62 @@ def one_by_one(
     return labels, pools
 
 
-def _right(
-    samples: FloatArray, comparison: Comparison, course: IntArray, guess: IntArray
+def once_more(
+    samples: FloatArray,
+    comparison: Comparison,
+    order: Sequence[int],
+    labels: IntArray,
+    pools: FloatArray,
 ) -> IntArray:
+    """The states of the samples, each looked at again now that a state is known by all of them."""
+    found = _Found(samples, comparison, comparison.against(samples), labels.copy(), pools.copy())
+    left = np.array(order, dtype=np.int64)
+    odds = found.odds(np.arange(len(pools)), left)
+    while len(left):
+        own = odds[np.arange(len(left)), found.labels[left]]
+        misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
+        if not len(misplaced):
+            break
+        first = int(misplaced[0])
+        changed = found.move(int(left[first]), int(odds[first].argmax()))
+        left, odds = left[first + 1 :], odds[first + 1 :]
+        odds[:, changed] = found.odds(changed, left)
+    return found.labels
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Samples and the states that they were put into."""
+
+    samples: FloatArray
+    comparison: Comparison
+    against: Against  # of the samples
+    labels: IntArray
+    pools: FloatArray  # all that was read of each state
+
+    def move(self, i: int, new: int) -> IntArray:
+        """To another state; the two states that are changed by it."""
+        old = int(self.labels[i])
+        self.labels[i] = new
+        self.pools[old] -= self.samples[i]
+        self.pools[new] += self.samples[i]
+        return np.array([old, new])
+
+    def odds(self, states: IntArray, which: IntArray) -> FloatArray:
+        """Log-odds that these samples come from these states, not from another law: [G, S].
+
+        A sample's own state is taken without that sample; 0 where nothing else is known of it.
+        """
+        odds, own = np.zeros((len(which), len(states))), self.labels[which, None] == states
+        sample, state = np.nonzero(~own)
+        odds[sample, state] = self.against(self.pools[states], (state, which[sample]))
+        sample, state = np.nonzero(own)
+        mine = self.samples[which[sample]]
+        odds[sample, state] = self.comparison.log_odds(self.pools[states[state]] - mine, mine)
+        return odds
+
+
+def _right(samples: FloatArray, against: Against, course: IntArray, guess: IntArray) -> IntArray:
     """The states of the first steps of the course, as far as the guess is what is found there."""
     guessed = _numbered(guess[course])
     if not len(guessed):
@@ -61,7 +116,7 @@ def _right(
         added[0] = last
         added[np.arange(1, len(part) + 1), part] = steps
         added = np.maximum.accumulate(added, axis=0)
-        odds, last = _odds(samples[course[steps]], comparison, pooled, added[:-1]), added[-1]
+        odds, last = _odds(against, course[steps], pooled, added[:-1]), added[-1]
         new: IntArray = (added[:-1] != UNKNOWN).sum(axis=1)  # the number that a new one would have
         found: IntArray = np.where(odds.max(axis=1) > 0, odds.argmax(axis=1), new)
         wrong = np.flatnonzero(found != part)
@@ -90,9 +145,7 @@ def _pooled(samples: FloatArray, labels: IntArray, states: int) -> FloatArray:
     return found
 
 
-def _odds(
-    samples: FloatArray, comparison: Comparison, pooled: FloatArray, added: IntArray
-) -> FloatArray:
+def _odds(against: Against, course: IntArray, pooled: FloatArray, added: IntArray) -> FloatArray:
     """Log-odds of each sample and each state as it was last added to; none where it was not."""
     odds = np.full(added.shape, -np.inf)
     pairs = np.nonzero(added != UNKNOWN)
@@ -102,5 +155,5 @@ def _odds(
     if len(pooled) > len(place):  # only what is needed
         needed, place = np.unique(place, return_inverse=True)
         pooled = pooled[needed]
-    odds[pairs] = comparison.log_odds_of(pooled, samples, (place, pairs[0]))
+    odds[pairs] = against(pooled, (place, course[pairs[0]]))
     return odds
