@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from surepath.inference.paths import Challenger, Path, Spreads
@@ -20,13 +22,14 @@ def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tupl
     whatever is still short of readings; where nobody has been yet, by actions drawn at random.
     """
     short = shortage(machine, least)
+    gains = _Gains(machine, short)
     wanted = list[tuple[Actions, int]]()
     for level, layer in enumerate(machine.layers):
-        for state, action in layer.edges:
+        for state, action in np.argwhere(short[level] > 0).tolist():
             if (count := int(short[level][state, action])) > 0:
-                onwards = _onwards(machine, short, level, (state, action), rng)
+                onwards = _onwards(machine, short, gains, level, (state, action), rng)
                 actions = (*layer.prefixes[state], action, *onwards)
-                _charge(machine, short, actions, count)
+                gains.renew(_charge(machine, short, actions, count), level)
                 wanted.append((actions, count))
     return wanted
 
@@ -34,12 +37,12 @@ def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tupl
 def _onwards(
     machine: Automaton,
     short: list[FloatArray],
+    gains: _Gains,
     level: int,
     edge: Edge,
     rng: np.random.Generator,
 ) -> Actions:
     """How to go on after the edge so that as many edges as possible that are short get read."""
-    gains = _gains(machine, short)
     actions, useful = list[int](), 0
     state = int(machine.layers[level].target[edge])
     for below in range(level + 1, machine.horizon):
@@ -54,7 +57,7 @@ def _onwards(
             actions.append(int(rng.integers(machine.layers[below].n_actions)))
             useful = len(actions)
             continue
-        gain = gains[below][state]
+        gain = gains.levels[below][state]
         if gain.max() <= 0:
             break
         action = int(gain.argmax())
@@ -70,27 +73,56 @@ def _only_measures(machine: Automaton, level: int) -> bool:
     return level == machine.horizon - 1 and machine.layers[level].n_actions == 1 < machine.n_actions
 
 
-def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
-    """Most edges that are short on a path that begins with each edge; [S, A] for each level."""
-    gains = [(part > 0).astype(np.float64) for part in short]
-    for level in range(machine.horizon - 2, -1, -1):
-        if machine.layers[level + 1].prefixes:
-            best = gains[level + 1].max(axis=1)
-            target = machine.layers[level].target
-            gains[level] += np.where(target == UNKNOWN, best.mean(), best[target])
-        else:
-            gains[level] += machine.layers[level].target == UNKNOWN
-    return gains
+class _Gains:
+    """Most edges that are short on a path that begins with each edge.
+
+    As edges stop being short, only what that changes is computed anew.
+    """
+
+    def __init__(self, machine: Automaton, short: list[FloatArray]) -> None:
+        self._machine, self._short = machine, short
+        self.levels = [np.zeros(part.shape) for part in short]  # [S, A] for each level
+        self._best = [np.full(len(part), np.nan) for part in short]  # by any action
+        self.renew(range(machine.horizon), -1)
+
+    def renew(self, changed: Container[int], down_to: int) -> None:
+        """Edges of these levels are short no more; levels above are not asked for again."""
+        moved = False
+        for level in range(self._machine.horizon - 1, down_to, -1):
+            if moved or level in changed:
+                self.levels[level] = self._of(level)
+                best = self.levels[level].max(axis=1)
+                moved = not np.array_equal(best, self._best[level])
+                self._best[level] = best
+
+    def _of(self, level: int) -> FloatArray:
+        gains = (self._short[level] > 0).astype(np.float64)
+        if level == self._machine.horizon - 1:
+            return gains
+        unknown = self._machine.layers[level].target == UNKNOWN
+        best = self._best[level + 1]
+        if not len(best):
+            return gains + unknown
+        return gains + np.where(unknown, best.mean(), best[self._machine.layers[level].target])
 
 
-def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count: int) -> None:
-    """Take `count` off the shortage of every edge that the actions are known to pass."""
-    state = 0
+def _charge(
+    machine: Automaton, short: list[FloatArray], actions: Actions, count: int
+) -> Container[int]:
+    """Take `count` off the shortage of every edge that the actions are known to pass.
+
+    Returns the levels where an edge is short no more.
+    """
+    state, changed = 0, set[int]()
     for level, action in enumerate(actions):
-        short[level][state, action] -= count
-        state = int(machine.layers[level].target[state, action])
+        left = short[level].item(state, action)
+        short[level][state, action] = left - count
+        if left > 0 >= left - count:
+            changed.add(level)
+        state = machine.layers[level].target.item(state, action)
         if state == UNKNOWN:
             break
+    return changed
 
 
 def onwards(
