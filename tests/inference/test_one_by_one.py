@@ -62,7 +62,7 @@ def test_whatever_is_guessed_the_same_is_found(kind: object, seed: int) -> None:
         "anything": rng.integers(5, size=40),
     }
     for name, guess in guesses.items():
-        labels, pools = one_by_one(samples, comparison, order, guess)
+        labels, pools = one_by_one(samples, comparison.against(samples), order, guess)
         assert labels.tolist() == expected.tolist(), name
         for state in range(len(pools)):
             assert np.allclose(pools[state], samples[labels == state].sum(axis=0)), name
@@ -84,10 +84,10 @@ def test_a_right_guess_takes_few_comparisons() -> None:
     samples, _ = symbols(np.random.default_rng(0), 40)
     order = list(range(40))
     counted = Counted()
-    labels, _ = one_by_one(samples, counted, order, np.full(40, UNKNOWN))
+    labels, _ = one_by_one(samples, counted.against(samples), order, np.full(40, UNKNOWN))
     assert counted.calls == 40
     counted.calls = 0
-    one_by_one(samples, counted, order, labels)
+    one_by_one(samples, counted.against(samples), order, labels)
     assert counted.calls == 1
 
 
@@ -155,4 +155,7 @@ def test_looking_once_more_is_one_after_the_other(kind: object, seed: int) -> No
             pools[own] = pools[own] - samples[i]
             pools[expected[i]] = pools[expected[i]] + samples[i]
     assert (expected != labels).any()
-    assert once_more(samples, comparison, order, labels, given).tolist() == expected.tolist()
+    assert (
+        once_more(samples, comparison.against(samples), order, labels, given).tolist()
+        == expected.tolist()
+    )

@@ -31,8 +31,8 @@ Pairs: TypeAlias = tuple[IntArray, IntArray]
 
 
 Against: TypeAlias = Callable[[FloatArray, Pairs], FloatArray]
-"""Log-odds of n pairs, of samples it is given and of others, [n]: what samples are sorted by. By how
-much they are above 0 matters; what is not may be any number that is not."""
+"""Log-odds of n pairs, of samples it is given and of others, [n]: what samples are sorted by. It
+matters by how much they are above 0; what is not may be any number that is not."""
 
 
 def in_parts(odds: Callable[[Pairs], FloatArray], pairs: Pairs, width: int) -> FloatArray:

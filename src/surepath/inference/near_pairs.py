@@ -26,6 +26,9 @@ from surepath.system import FloatArray, IntArray
 FEWEST = 2**12
 """Numbers in pairs from which on looking for those that are near takes less time than it saves."""
 
+MOST_UNASKED = 4
+"""A bound is computed for all pairs that could be; at most so many for each that is asked for."""
+
 ROUNDING = 1e-9
 """Share of squares that rounding may leave of their differences; generous."""
 
@@ -50,13 +53,16 @@ def weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) 
 def near_pairs(one: Alone, other: Alone, counted: FloatArray, pairs: Pairs) -> NDArray[np.bool_]:
     """[n], False where the log-odds of a pair are sure to be below 0.
 
-    counted: [P, D], by how much each direction counts. The ones [S, P, D] are few, and all in use.
+    counted: [P, D], by how much each direction counts. The ones [S, P, D] are all in use.
     """
-    if len(pairs[0]) * counted.size < FEWEST:
-        return np.full(len(pairs[0]), True)
+    many = len(pairs[0])
+    if many * counted.size < FEWEST:
+        return np.full(many, True)
 
     def bounds(part: Pairs) -> FloatArray:
         used, place = np.unique(part[1], return_inverse=True)
+        if len(one.mean) * len(used) > MOST_UNASKED * len(place):
+            return np.full(len(place), np.inf)
         return _most(one, other.at(used), counted)[place, part[0]]
 
     return in_parts(bounds, pairs, 1) > 0

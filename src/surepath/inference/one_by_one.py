@@ -18,17 +18,25 @@ from surepath.readings.columns import UNKNOWN
 from surepath.system import FloatArray, IntArray
 
 
-def one_by_one(
+def sorted_into_states(
     samples: FloatArray, comparison: Comparison, order: Sequence[int], guess: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The state of each sample: as found one by one, and once that was looked at again."""
+    against = comparison.against(samples)
+    labels, pools = one_by_one(samples, against, order, guess)
+    return labels, once_more(samples, against, order, labels, pools)
+
+
+def one_by_one(
+    samples: FloatArray, against: Against, order: Sequence[int], guess: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """The state of each sample, and all that was read of each state.
 
     A sample belongs to the state that it most likely comes from; to a new one where it more likely
-    comes from none. guess: states, by whatever numbers; UNKNOWN where there is none. It changes
-    only how long this takes.
+    comes from none. against: of the samples. guess: states, by whatever numbers; UNKNOWN where
+    there is none. It changes only how long this takes.
     """
     course = np.array(order, dtype=np.int64)
-    against = comparison.against(samples)
     right = _right(samples, against, course, guess)
     labels = np.full(len(samples), UNKNOWN)
     labels[course[: len(right)]] = right
@@ -47,13 +55,13 @@ def one_by_one(
 
 def once_more(
     samples: FloatArray,
-    comparison: Comparison,
+    against: Against,
     order: Sequence[int],
     labels: IntArray,
     pools: FloatArray,
 ) -> IntArray:
     """The states of the samples, each looked at again now that a state is known by all of them."""
-    found = _Found(samples, comparison, comparison.against(samples), labels.copy(), pools.copy())
+    found = _Found(samples, against, labels.copy(), pools.copy())
     left = np.array(order, dtype=np.int64)
     odds = found.odds(np.arange(len(pools)), left)
     while len(left):
@@ -73,7 +81,6 @@ class _Found:
     """Samples and the states that they were put into."""
 
     samples: FloatArray
-    comparison: Comparison
     against: Against  # of the samples
     labels: IntArray
     pools: FloatArray  # all that was read of each state
@@ -95,8 +102,9 @@ class _Found:
         sample, state = np.nonzero(~own)
         odds[sample, state] = self.against(self.pools[states], (state, which[sample]))
         sample, state = np.nonzero(own)
-        mine = self.samples[which[sample]]
-        odds[sample, state] = self.comparison.log_odds(self.pools[states[state]] - mine, mine)
+        mine = which[sample]
+        rest = self.pools[states[state]] - self.samples[mine]
+        odds[sample, state] = self.against(rest, (np.arange(len(rest)), mine))
         return odds
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surepath.decoding import limits
 from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
-from surepath.inference.one_by_one import once_more, one_by_one
+from surepath.inference.one_by_one import sorted_into_states
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import (
     Merges,
@@ -106,11 +106,12 @@ class Layer:
 
     def settled(self, separation: Separation) -> NDArray[np.bool_]:
         """[S A], edges whose end is known: it founds its state, or its merge is settled."""
-        settled = np.full(self.count.shape, False)
-        if self.sorting is not None:
-            states, actions = np.array(self.sorting.edges).T
-            settled[states, actions] = self.sorting.merges.evidence >= separation.evidence
-        return settled.ravel()
+        settled = np.full(self.count.size, False)
+        if self.sorting is not None:  # of the edges whose ends were read, in this order
+            settled[self.target.ravel() != UNKNOWN] = (
+                self.sorting.merges.evidence >= separation.evidence
+            )
+        return settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +347,6 @@ def _sort(
     samples: FloatArray, comparison: Comparison, order: Sequence[int], ends: Grouped
 ) -> IntArray:
     """Each sample to the state it most likely comes from, those with most readings first."""
-    labels, pools = one_by_one(samples, comparison, order, ends.guessed(len(samples)))
-    ends.guess(labels)
-    return numbered(once_more(samples, comparison, order, labels, pools))[1]
+    first, labels = sorted_into_states(samples, comparison, order, ends.guessed(len(samples)))
+    ends.guess(first)
+    return numbered(labels)[1]
