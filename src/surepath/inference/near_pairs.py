@@ -40,6 +40,7 @@ class Alone(NamedTuple):
     noise: FloatArray  # [..., P, D], variance of the mean; infinite where it was not read
     read: FloatArray  # [..., P], how often; at least 1
     repeats: FloatArray  # [..., P], directions that move as one
+    lean: FloatArray  # [..., P], no less than any pair with it leans towards "same"
 
     def at(self, places: IntArray) -> Alone:
         return Alone(*(part[places] for part in self))
@@ -50,40 +51,41 @@ def weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) 
     return (m * mine + n * theirs) / (n + m)
 
 
-def near_pairs(one: Alone, other: Alone, counted: FloatArray, pairs: Pairs) -> NDArray[np.bool_]:
+def most_lean(noise: FloatArray, counted: FloatArray) -> FloatArray:
+    """Of samples with this noise [..., P, D]; counted: how much each direction counts, [P, D]."""
+    return (counted * np.log1p(TUNING.difference_scales[0] / noise)).sum(axis=-1)
+
+
+def near_pairs(one: Alone, other: Alone, pairs: Pairs) -> NDArray[np.bool_]:
     """[n], False where the log-odds of a pair are sure to be below 0.
 
-    counted: [P, D], by how much each direction counts. The ones [S, P, D] are all in use.
+    The ones [S, P, D] are all in use.
     """
     many = len(pairs[0])
-    if many * counted.size < FEWEST:
+    if many * one.mean[:1].size < FEWEST:
         return np.full(many, True)
 
     def bounds(part: Pairs) -> FloatArray:
         used, place = np.unique(part[1], return_inverse=True)
         if len(one.mean) * len(used) > MOST_UNASKED * len(place):
             return np.full(len(place), np.inf)
-        return _most(one, other.at(used), counted)[place, part[0]]
+        return _most(one, other.at(used))[place, part[0]]
 
     return in_parts(bounds, pairs, 1) > 0
 
 
-def _most(one: Alone, other: Alone, counted: FloatArray) -> FloatArray:
+def _most(one: Alone, other: Alone) -> FloatArray:
     """No less than the log-odds of each of the others with each of the ones, [G, S]."""
     scale = TUNING.difference_scales[0]
     read = np.isfinite(one.noise)
     most = other.noise + np.where(read, one.noise, 0.0).max(axis=0)
-    weight = scale / (most * (most + scale))  # 0 where it was not read
-    mine, theirs = (
-        one.mean.transpose(1, 2, 0),
-        other.mean.transpose(1, 0, 2),
-    )  # [P, D, S], [P, G, D]
-    heavy = weight.transpose(1, 0, 2)
-    size = heavy @ mine**2 + (heavy * theirs**2).sum(axis=-1, keepdims=True)
-    squares = np.where(read[..., 0].T[:, None], size - 2 * ((heavy * theirs) @ mine), 0.0)
-    alone, together = ((counted * np.log1p(scale / x.noise)).sum(axis=-1).T for x in (one, other))
-    lean = np.minimum(alone[:, None], together[:, :, None]) - squares + ROUNDING * (1 + size)
+    weight = (scale / (most * (most + scale))).transpose(1, 0, 2)  # 0 where it was not read
+    mine, theirs = one.mean.transpose(1, 2, 0), other.mean.transpose(1, 0, 2)
+    heavy = weight * theirs
+    size = weight @ mine**2 + (heavy * theirs).sum(axis=-1, keepdims=True)
+    squares = np.where(read[..., 0].T[:, None], size - 2 * (heavy @ mine), 0.0)
+    lean = np.minimum(one.lean.T[:, None], other.lean.T[:, :, None])
+    lean += ROUNDING * (1 + size) - squares
     repeats = weighed(one.read, one.repeats, other.read[:, None], other.repeats[:, None])
-    return (lean.transpose(1, 2, 0) / repeats).sum(axis=-1) / 2 + math.log(
-        len(TUNING.difference_scales)
-    )
+    shared = (lean.transpose(1, 2, 0) / repeats).sum(axis=-1) / 2
+    return shared + math.log(len(TUNING.difference_scales))

@@ -17,6 +17,9 @@ from surepath.inference.comparison import LARGEST_COMPARISON, Against, Compariso
 from surepath.readings.columns import UNKNOWN
 from surepath.system import FloatArray, IntArray
 
+FEWEST_STEPS = 16
+"""Of a guessed course that are held against the samples at once, however much they take."""
+
 
 def sorted_into_states(
     samples: FloatArray, comparison: Comparison, order: Sequence[int], guess: IntArray
@@ -116,7 +119,7 @@ def _right(samples: FloatArray, against: Against, course: IntArray, guess: IntAr
     states, width = int(guessed.max()) + 1, int(np.prod(samples.shape[1:]))
     pooled = _pooled(samples[course[: len(guessed)]], guessed, states)
     last = np.full(states, UNKNOWN)  # step at which a state was last added to
-    several = max(1, LARGEST_COMPARISON // (states * width))
+    several = max(FEWEST_STEPS, LARGEST_COMPARISON // (states * width))
     for start in range(0, len(guessed), several):
         part = guessed[start : start + several]
         steps = np.arange(start, start + len(part))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.comparison import Against, Apart, Pairs, in_parts
-from surepath.inference.near_pairs import Alone, near_pairs, weighed
+from surepath.inference.near_pairs import Alone, most_lean, near_pairs, weighed
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 from surepath.theory.special import chi_square_tail, log_gamma, scaled_bessel
@@ -56,7 +56,7 @@ class Vectors:
         def odds(one: FloatArray, pairs: Pairs) -> FloatArray:
             mine = self._alone(one)
             found = np.full(len(pairs[0]), -np.inf)
-            near = np.flatnonzero(near_pairs(mine, theirs, self._counted, pairs))
+            near = np.flatnonzero(near_pairs(mine, theirs, pairs))
             found[near] = in_parts(
                 lambda p: self._odds(mine.at(p[0]), theirs.at(p[1])),
                 (pairs[0][near], pairs[1][near]),
@@ -68,7 +68,8 @@ class Vectors:
 
     def _alone(self, sample: FloatArray) -> Alone:
         mean, noise = _moments(sample, self.shares.shape[-1], likely_noise)
-        return Alone(mean, noise, np.maximum(sample[..., 0], 1.0), self._repeated(sample))
+        read, lean = np.maximum(sample[..., 0], 1.0), most_lean(noise, self._counted)
+        return Alone(mean, noise, read, self._repeated(sample), lean)
 
     def _odds(self, one: Alone, other: Alone) -> FloatArray:
         difference, noise = one.mean - other.mean, one.noise + other.noise
