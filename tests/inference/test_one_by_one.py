@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surepath.inference.comparison import Comparison
-from surepath.inference.one_by_one import one_by_one
+from surepath.inference.comparison import Against, Comparison, Pairs
+from surepath.inference.one_by_one import once_more, one_by_one
 from surepath.inference.symbols import LARGEST_TABLE, Symbols
 from surepath.inference.vectors import Vectors
 from surepath.readings.columns import UNKNOWN
@@ -62,7 +62,7 @@ def test_whatever_is_guessed_the_same_is_found(kind: object, seed: int) -> None:
         "anything": rng.integers(5, size=40),
     }
     for name, guess in guesses.items():
-        labels, pools = one_by_one(samples, comparison, order, guess)
+        labels, pools = one_by_one(samples, comparison.against(samples), order, guess)
         assert labels.tolist() == expected.tolist(), name
         for state in range(len(pools)):
             assert np.allclose(pools[state], samples[labels == state].sum(axis=0)), name
@@ -72,18 +72,23 @@ def test_a_right_guess_takes_few_comparisons() -> None:
     class Counted(Symbols):
         calls = 0
 
-        def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
-            self.calls += 1
-            return super().log_odds(one, other)
+        def against(self, other: FloatArray) -> Against:
+            odds = super().against(other)
+
+            def counting(one: FloatArray, pairs: Pairs) -> FloatArray:
+                self.calls += 1
+                return odds(one, pairs)
+
+            return counting
 
     samples, _ = symbols(np.random.default_rng(0), 40)
     order = list(range(40))
     counted = Counted()
-    labels, _ = one_by_one(samples, counted, order, np.full(40, UNKNOWN))
+    labels, _ = one_by_one(samples, counted.against(samples), order, np.full(40, UNKNOWN))
     assert counted.calls == 40
     counted.calls = 0
-    one_by_one(samples, counted, order, labels)
-    assert counted.calls == 0
+    one_by_one(samples, counted.against(samples), order, labels)
+    assert counted.calls == 1
 
 
 @pytest.mark.parametrize("largest", [3, LARGEST_TABLE - 1, LARGEST_TABLE, 10**7])
@@ -92,7 +97,7 @@ def test_odds_of_pairs_are_those_of_their_samples(largest: int) -> None:
     one, other = rng.integers(largest + 1, size=(2, 5, 2, 4)).astype(float)
     pairs = rng.integers(5, size=(2, 9))
     expected = Symbols().log_odds(one[pairs[0]], other[pairs[1]])
-    found = Symbols().log_odds_of(one, other, (pairs[0], pairs[1]))
+    found = Symbols().against(other)(one, (pairs[0], pairs[1]))
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
@@ -101,3 +106,56 @@ def test_counts_that_are_not_whole_are_not_looked_up() -> None:
     below, above = (Symbols().log_odds(np.floor(one) + up, np.floor(other) + up) for up in (0, 1))
     between = Symbols().log_odds(one, other)
     assert min(below, above) < between < max(below, above)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_that_are_left_out_are_of_different_laws(seed: int) -> None:
+    """Whatever is compared with less work is found as by comparing all of it."""
+    rng = np.random.default_rng(seed)
+    positions, features = (1, 40) if seed % 2 else (3, 15)
+    read = rng.integers(0 if positions > 1 else 1, 60, size=(80, positions, 1)).astype(float)
+    places = rng.choice([0.3, 1.0, 3.0], size=(6, 1, 1)) * rng.standard_normal(
+        (6, positions, features)
+    )
+    scatter = rng.gamma(2, 0.5, size=(80, positions, features))
+    means = places[rng.integers(6, size=80)] + np.sqrt(scatter / np.maximum(read, 1)) * (
+        rng.standard_normal((80, positions, features))
+    )
+    means *= read > 0
+    samples = np.concatenate(
+        [read, read * means, read * (means**2 + scatter), read * rng.uniform(1, 3, read.shape)],
+        axis=-1,
+    )
+    comparison = Vectors(rng.uniform(0, 1, (positions, features)))
+    one, other = samples[:20], samples[20:]
+    pairs = np.repeat(np.arange(20), 60), np.tile(np.arange(60), 20)
+    exact = comparison.log_odds(one[pairs[0]], other[pairs[1]])
+    found = comparison.against(other)(one, pairs)
+    assert (found == -np.inf).sum() > 300  # some work is saved
+    assert (exact > 0).sum() > 30
+    assert np.where(found > 0, found, 0) == pytest.approx(np.maximum(exact, 0), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [symbols, vectors])
+@pytest.mark.parametrize("seed", range(4))
+def test_looking_once_more_is_one_after_the_other(kind: object, seed: int) -> None:
+    assert callable(kind)
+    rng = np.random.default_rng(seed)
+    samples, comparison = kind(rng, 40)
+    order: list[int] = rng.permutation(40).tolist()
+    labels = rng.integers(5, size=40)
+    expected, pools = labels.copy(), [samples[labels == state].sum(axis=0) for state in range(5)]
+    given = np.array(pools)
+    for i in order:
+        own = int(expected[i])
+        rest = [pool - samples[i] if s == own else pool for s, pool in enumerate(pools)]
+        odds = [float(comparison.log_odds(each, samples[i])) for each in rest]
+        if max(odds) > max(odds[own], 0):
+            expected[i] = int(np.argmax(odds))
+            pools[own] = pools[own] - samples[i]
+            pools[expected[i]] = pools[expected[i]] + samples[i]
+    assert (expected != labels).any()
+    assert (
+        once_more(samples, comparison.against(samples), order, labels, given).tolist()
+        == expected.tolist()
+    )

@@ -79,7 +79,6 @@ def apart_of(distance: FloatArray, variance: FloatArray, freedom: FloatArray) ->
     return Apart(distance, variance, distance**2 / variance, freedom, np.zeros_like(distance))
 
 
-
 @pytest.mark.parametrize("blocks", [(4, 4), (2, 20)], ids=["equal", "unequal"])
 @pytest.mark.parametrize(("n_symbols", "sharpness"), SIZES)
 def test_symbols_at_the_separation_seldom_pass(

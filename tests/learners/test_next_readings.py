@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from machines import follow, random_machine
 from surepath.inference.paths import Challenger, Path, best_path, challengers
 from surepath.inference.states import Automaton, Edge
 from surepath.inference.values import estimate, missing
+from surepath.learners import next_readings
 from surepath.learners.next_readings import cover, sharpen
 
 # ---------------------------------------------------------------- reading every edge
@@ -53,6 +56,23 @@ def test_cover_reads_several_edges_at_a_time() -> None:
         assert {count for _, count in wanted} == {4}
         # Every level is left by at least as many sequences as it has edges; no need of many more.
         assert len(wanted) <= 2 * max(layer.count.size for layer in machine.layers)
+
+
+@pytest.mark.parametrize("counts", [(0, 3, 20), (0,), (1, 9)])
+def test_what_cover_keeps_up_is_what_it_would_compute(
+    monkeypatch: pytest.MonkeyPatch, counts: tuple[int, ...]
+) -> None:
+    class Anew(next_readings._Gains):
+        def renew(self, changed: Container[int], down_to: int) -> None:
+            del changed, down_to
+            super().renew(range(self._machine.horizon), -1)
+
+    for seed in range(20):
+        machine = random_machine(np.random.default_rng(seed), 6, 4, 3, counts)
+        kept_up = cover(machine, 8, np.random.default_rng(seed))
+        with monkeypatch.context() as patched:
+            patched.setattr(next_readings, "_Gains", Anew)
+            assert cover(machine, 8, np.random.default_rng(seed)) == kept_up
 
 
 # ---------------------------------------------------------------- telling two paths apart

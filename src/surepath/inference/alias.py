@@ -35,7 +35,7 @@ from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, IntArray
 
 APART = -1
-"""In place of a way in: of nodes below merges that are not settled."""
+"""In place of a way in: of nodes below merges that are not settled, or have nothing beside them."""
 
 ONE_NODE = np.zeros((1, 1), dtype=np.int64)
 """The only way through a window of one node."""
@@ -85,7 +85,7 @@ class _Level:
     nodes: Grouped  # by state
     parents: IntArray  # [N], their places among the nodes of the level above
     edge: IntArray  # [N], the edge they were reached by: state of the level above and action
-    way: IntArray  # [N], the edge where its merge is settled, else APART
+    way: IntArray  # [N], the edge where its merge is settled and not the only one, else APART
     shape: Shape
 
     @cached_property
@@ -99,10 +99,7 @@ class _Level:
     @cached_property
     def several(self) -> bool:
         """Whether several ways whose merges are settled lead into one of its states."""
-        sure = self.way != APART
-        ways = np.unique(self.way[sure], return_index=True)[1]
-        states = self.nodes.groups[sure][ways]
-        return len(np.unique(states)) < len(states)
+        return bool((self.way != APART).any())
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -255,7 +252,9 @@ def _level(
     edge_of = np.zeros(len(columns), dtype=np.int64)
     edge_of[above.below.rows] = above.below.groups
     edge = edge_of[nodes.rows]
-    way = np.where(sure[edge], edge, APART)
+    targets = above.target.ravel()
+    ways_into = sums_by(targets[sure], np.ones(int(sure.sum())), len(layer.prefixes))
+    way = np.where(sure[edge] & (ways_into[nodes.groups] > 1), edge, APART)
     return _Level(nodes, place[columns.parent[nodes.rows]], edge, way, shape)
 
 
@@ -280,10 +279,8 @@ def _compare(
     read = np.flatnonzero((counts >= TUNING.first_readings) & (counts <= others))
     if not len(read):
         return None
-    samples, kind = below.read
-    by_way = sums_by(way, samples[kept], ways)
-    by_pool = sums_by(pool_of, by_way, pools)
-    mine, theirs = by_way[read], (by_pool[pool_of] - by_way)[read]
+    mine, theirs = _sides(below, kept, way, pool_of, read)
+    kind = below.read[1]
     into_of = np.zeros(ways, dtype=np.int64)
     into_of[way] = into
     return _Compared(
@@ -296,6 +293,22 @@ def _compare(
         read,
         _Ways(above, below, at, into, kept, way, pool),
     )
+
+
+def _sides(
+    below: _Level, kept: IntArray, way: IntArray, pool_of: IntArray, read: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """What was read by each of these ways, and by the others of its pool: of no other pools."""
+    asked = np.zeros(int(pool_of.max()) + 1, dtype=bool)
+    asked[pool_of[read]] = True
+    chosen = asked[pool_of]  # ways
+    number = np.cumsum(chosen) - 1
+    there = np.flatnonzero(chosen[way])
+    pools, pool = numbered(pool_of[chosen])
+    by_way = sums_by(number[way[there]], below.read[0][kept[there]], len(pool))
+    by_pool = sums_by(pool, by_way, pools)
+    mine = number[read]
+    return by_way[mine], by_pool[pool[mine]] - by_way[mine]
 
 
 def _apart(numbers: IntArray, into: IntArray, kept: IntArray) -> IntArray:

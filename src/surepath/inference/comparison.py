@@ -30,6 +30,11 @@ Pairs: TypeAlias = tuple[IntArray, IntArray]
 """Pairs of samples, by their places [n] among the ones and among the others."""
 
 
+Against: TypeAlias = Callable[[FloatArray, Pairs], FloatArray]
+"""Log-odds of n pairs, of samples it is given and of others, [n]: what samples are sorted by. It
+matters by how much they are above 0; what is not may be any number that is not."""
+
+
 def in_parts(odds: Callable[[Pairs], FloatArray], pairs: Pairs, width: int) -> FloatArray:
     """Of pairs of samples of so many numbers, so many at a time as can be compared at once."""
     several = max(1, LARGEST_COMPARISON // width)
@@ -64,8 +69,8 @@ class Comparison(Protocol):
         """Of "same" against "different", for samples [..., P, D] that broadcast: [...]."""
         ...
 
-    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
-        """The same for n pairs of samples: [n]."""
+    def against(self, other: FloatArray) -> Against:
+        """The same for pairs with these samples: what each of them says alone is computed once."""
         ...
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:

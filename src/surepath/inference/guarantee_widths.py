@@ -7,8 +7,8 @@ Variances are estimated. The difference of two paths is a sum of independent mea
 error is the root of the summed variances; it counts as settled at z standard errors, with
 z^2 / 2 = ln(1/delta) + ln(max(1, ways / 8)) for so many ways to leave the plan; as a tie, where
 other decisions are as close, with one more in z^2 for each of them (`ties`). A merge is settled at
-evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems made to
-break it (`surepath bench calibration`). What is proved rests on none of this (`attempt`).
+evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems
+made to break it (`surepath bench calibration`). What is proved rests on none of this (`attempt`).
 """
 
 from __future__ import annotations

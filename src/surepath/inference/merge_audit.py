@@ -15,7 +15,17 @@ from surepath.inference.paths import reach
 from surepath.inference.states import Automaton
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values
+from surepath.readings.trie import Node
 from surepath.system import Actions
+
+
+def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
+    """The plan as it stands, as often as it takes to compare it with what was pooled."""
+    node, short = _root(judged), 0
+    for action in judged.plan.actions:
+        node = node.child(action)
+        short = max(short, TUNING.own_readings - node.rewards.count)
+    return [(judged.plan.actions, short)] if short > 0 else []
 
 
 def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions, int]]:
@@ -24,7 +34,7 @@ def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions
     Those that promise most come first: a wrong one matters most there. Empty when all is done.
     readings: of each of them, in all.
     """
-    root = judged.machine.layers[0].here.columns.nodes[0]
+    root = _root(judged)
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
     wanted = list[tuple[Actions, int]]()
@@ -33,6 +43,10 @@ def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions
         if short > 0:
             wanted.append((actions, short))
     return wanted
+
+
+def _root(judged: Judgement) -> Node:
+    return judged.machine.layers[0].here.columns.nodes[0]
 
 
 def _merged(judged: Judgement) -> list[Actions]:

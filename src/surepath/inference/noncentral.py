@@ -17,7 +17,7 @@ from surepath.theory.special import log_gamma, scaled_bessel
 
 
 def shift_excluded(shift: FloatArray, squared: FloatArray, freedom: FloatArray) -> FloatArray:
-    """ln E against a squared distance of this shift, where such a one was seen.
+    """Ln E against a squared distance of this shift, where such a one was seen.
 
     Both in units of the noise in one direction; freedom: directions that have noise.
     """

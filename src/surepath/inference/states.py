@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from surepath.decoding import limits
 from surepath.decoding.kinds import Between
 from surepath.inference.comparison import Comparison
-from surepath.inference.one_by_one import one_by_one
+from surepath.inference.one_by_one import sorted_into_states
 from surepath.inference.same_law import samples_of
 from surepath.inference.separation import (
     Merges,
@@ -106,11 +106,12 @@ class Layer:
 
     def settled(self, separation: Separation) -> NDArray[np.bool_]:
         """[S A], edges whose end is known: it founds its state, or its merge is settled."""
-        settled = np.full(self.count.shape, False)
-        if self.sorting is not None:
-            states, actions = np.array(self.sorting.edges).T
-            settled[states, actions] = self.sorting.merges.evidence >= separation.evidence
-        return settled.ravel()
+        settled = np.full(self.count.size, False)
+        if self.sorting is not None:  # of the edges whose ends were read, in this order
+            settled[self.target.ravel() != UNKNOWN] = (
+                self.sorting.merges.evidence >= separation.evidence
+            )
+        return settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,44 +357,6 @@ def _sort(
     samples: FloatArray, comparison: Comparison, order: Sequence[int], ends: Grouped
 ) -> IntArray:
     """Each sample to the state it most likely comes from, those with most readings first."""
-    labels, pools = one_by_one(samples, comparison, order, ends.guessed(len(samples)))
-    ends.guess(labels)
-    # Once more, now that each state is known by all its samples.
-    left = np.array(order, dtype=np.int64)
-    odds = _log_odds(pools, np.arange(len(pools)), labels[left], samples[left], comparison)
-    while len(left):
-        own = odds[np.arange(len(left)), labels[left]]
-        misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
-        if not len(misplaced):
-            break
-        first = int(misplaced[0])
-        i, old, new = left[first], labels[left[first]], odds[first].argmax()
-        labels[i] = new
-        pools[old] -= samples[i]
-        pools[new] += samples[i]
-        left, odds, changed = left[first + 1 :], odds[first + 1 :], np.array([old, new])
-        odds[:, changed] = _log_odds(pools, changed, labels[left], samples[left], comparison)
+    first, labels = sorted_into_states(samples, comparison, order, ends.guessed(len(samples)))
+    ends.guess(first)
     return numbered(labels)[1]
-
-
-def _log_odds(
-    pools: FloatArray,
-    states: IntArray,
-    labels: IntArray,
-    samples: FloatArray,
-    comparison: Comparison,
-) -> FloatArray:
-    """Log-odds that each sample comes from each of the states, not from another law: [G, S].
-
-    A sample's own state is taken without that sample; 0 where nothing else is known of it.
-    """
-    sizes = len(samples), len(states)
-    sample = np.repeat(np.arange(sizes[0]), sizes[1])
-    state = np.tile(np.arange(sizes[1]), sizes[0])
-    odds = comparison.log_odds_of(pools[states], samples, (state, sample)).reshape(sizes)
-    column = np.full(len(pools), UNKNOWN)
-    column[states] = np.arange(len(states))
-    own = np.flatnonzero(column[labels] != UNKNOWN)
-    rest = pools[labels[own]] - samples[own]
-    odds[own, column[labels[own]]] = comparison.log_odds(rest, samples[own])
-    return odds

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart, Pairs, in_parts
+from surepath.inference.comparison import Against, Apart, Pairs, in_parts
 from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
@@ -47,14 +48,21 @@ class Symbols:
         together = _log_marginal(one + other) - _log_marginal(one) - _log_marginal(other)
         return together.sum(axis=-1)
 
-    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
-        """What is known of each alone is computed once."""
-        width = math.prod(one.shape[1:])
-        if one.shape[-1] == 1:
-            return in_parts(lambda p: self.log_odds(one[p[0]], other[p[1]]), pairs, width)
-        mine, theirs = _log_marginal(one), _log_marginal(other)
-        both = _both_marginals(one, other)
-        return in_parts(lambda p: (both(p) - mine[p[0]] - theirs[p[1]]).sum(axis=-1), pairs, width)
+    def against(self, other: FloatArray) -> Against:
+        theirs = _Alone.of(other)
+
+        def odds(one: FloatArray, pairs: Pairs) -> FloatArray:
+            width = math.prod(one.shape[1:])
+            if one.shape[-1] == 1:
+                return in_parts(lambda p: self.log_odds(one[p[0]], other[p[1]]), pairs, width)
+            mine = _Alone.of(one)
+            both = _both_marginals(mine, theirs)
+            alone = mine.marginal, theirs.marginal
+            return in_parts(
+                lambda p: (both(p) - alone[0][p[0]] - alone[1][p[1]]).sum(axis=-1), pairs, width
+            )
+
+        return odds
 
     def chance(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """By the likelihood-ratio test (its chi-square limit)."""
@@ -132,20 +140,34 @@ def _entropy(counts: FloatArray) -> FloatArray:
 
 def _log_marginal(counts: FloatArray) -> FloatArray:
     """Of a sequence of symbols with these counts [..., D], the law integrated out: [...]."""
-    return _law_free(_log_rising(counts).sum(axis=-1), counts.sum(axis=-1), counts.shape[-1])
+    return _Alone.of(counts).marginal
 
 
-def _both_marginals(one: FloatArray, other: FloatArray) -> Callable[[Pairs], FloatArray]:
+class _Alone(NamedTuple):
+    """What samples say by themselves."""
+
+    counts: FloatArray  # [n, P, D]
+    total: FloatArray  # [n, P]
+    places: IntArray | None  # [n, P, D], where counts are looked up
+    marginal: FloatArray  # [n, P]
+
+    @classmethod
+    def of(cls, counts: FloatArray) -> _Alone:
+        places, total = _places(counts), counts.sum(axis=-1)
+        rising = _log_rising(counts, places).sum(axis=-1)
+        return cls(counts, total, places, _law_free(rising, total, counts.shape[-1]))
+
+
+def _both_marginals(one: _Alone, other: _Alone) -> Callable[[Pairs], FloatArray]:
     """The same of both samples of each pair together."""
-    mine, theirs = _places(one), _places(other)
+    mine, theirs = one.places, other.places
     if mine is None or theirs is None:
-        return lambda pairs: _log_marginal(one[pairs[0]] + other[pairs[1]])
+        return lambda pairs: _log_marginal(one.counts[pairs[0]] + other.counts[pairs[1]])
     table = _table(1 << int(mine.max(initial=0) + theirs.max(initial=0)).bit_length())
-    my_total, their_total = one.sum(axis=-1), other.sum(axis=-1)
 
     def both(pairs: Pairs) -> FloatArray:
         rising = table[mine[pairs[0]] + theirs[pairs[1]]].sum(axis=-1)
-        return _law_free(rising, my_total[pairs[0]] + their_total[pairs[1]], one.shape[-1])
+        return _law_free(rising, one.total[pairs[0]] + other.total[pairs[1]], mine.shape[-1])
 
     return both
 
@@ -155,12 +177,11 @@ def _law_free(rising: FloatArray, total: FloatArray, symbols: int) -> FloatArray
     return math.lgamma(prior) - log_gamma(total + prior) + rising
 
 
-def _log_rising(counts: FloatArray) -> FloatArray:
+def _log_rising(counts: FloatArray, places: IntArray | None) -> FloatArray:
     """Logarithm of the gamma function at count plus prior, over that at the prior: [...].
 
     Counts are whole and mostly small: looking it up takes a tenth of the time.
     """
-    places = _places(counts)
     if places is None:
         return _log_rising_at(counts)
     return _table(1 << int(places.max(initial=0)).bit_length())[places]

@@ -33,7 +33,7 @@ UNUSED_RADIUS = 1.0
 
 
 def merge_evidence(delta: float) -> float:
-    """ln E at which a merge is settled, where that should be wrong with probability delta at most.
+    """Ln E at which a merge is settled, where that should be wrong with probability delta at most.
 
     E reaches 1/d with probability d at most, whenever one looks. One looks a few times only, and E
     jumps past what it has to reach: simulated, laws at exactly the separation pass 1 + 1/(2 delta)

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Apart, Pairs, in_parts
+from surepath.inference.comparison import Against, Apart, Pairs, in_parts
+from surepath.inference.near_pairs import Alone, most_lean, near_pairs, weighed
 from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
@@ -50,29 +51,33 @@ class Vectors:
     def log_odds(self, one: FloatArray, other: FloatArray) -> FloatArray:
         return self._odds(self._alone(one), self._alone(other))
 
-    def log_odds_of(self, one: FloatArray, other: FloatArray, pairs: Pairs) -> FloatArray:
-        """What is known of each alone is computed once."""
-        mine, theirs = self._alone(one), self._alone(other)
-        return in_parts(
-            lambda p: self._odds(
-                _Alone(*(x[p[0]] for x in mine)), _Alone(*(x[p[1]] for x in theirs))
-            ),
-            pairs,
-            math.prod(one.shape[1:]),
-        )
+    def against(self, other: FloatArray) -> Against:
+        theirs = self._alone(other)
 
-    def _alone(self, sample: FloatArray) -> _Alone:
+        def odds(one: FloatArray, pairs: Pairs) -> FloatArray:
+            mine = self._alone(one)
+            found = np.full(len(pairs[0]), -np.inf)
+            near = np.flatnonzero(near_pairs(mine, theirs, pairs))
+            found[near] = in_parts(
+                lambda p: self._odds(mine.at(p[0]), theirs.at(p[1])),
+                (pairs[0][near], pairs[1][near]),
+                math.prod(one.shape[1:]),
+            )
+            return found
+
+        return odds
+
+    def _alone(self, sample: FloatArray) -> Alone:
         mean, noise = _moments(sample, self.shares.shape[-1], likely_noise)
-        return _Alone(mean, noise, np.maximum(sample[..., 0], 1.0), self._repeated(sample))
+        read, lean = np.maximum(sample[..., 0], 1.0), most_lean(noise, self._counted)
+        return Alone(mean, noise, read, self._repeated(sample), lean)
 
-    def _odds(self, one: _Alone, other: _Alone) -> FloatArray:
+    def _odds(self, one: Alone, other: Alone) -> FloatArray:
         difference, noise = one.mean - other.mean, one.noise + other.noise
         scales = np.array(TUNING.difference_scales).reshape(-1, *([1] * noise.ndim))
         growth = scales / noise
-        # Readings without any noise that are equal are of one state, by the lean of one direction.
-        counted = np.maximum(self.shares, 1 / self.shares.shape[-1])
-        lean = counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
-        repeats = _weighed(one.read, one.repeats, other.read, other.repeats)
+        lean = self._counted * np.log1p(growth) - difference**2 / noise * growth / (1 + growth)
+        repeats = weighed(one.read, one.repeats, other.read, other.repeats)
         by_scale = (lean.sum(axis=-1) / repeats).sum(axis=-1) / 2
         # "Different" is a mixture over the scales: its likelihoods are averaged.
         return -np.logaddexp.reduce(-by_scale, axis=0) + math.log(len(scales))
@@ -163,11 +168,19 @@ class Vectors:
         less weighs more.
         """
         n, m = (np.maximum(sample[..., 0], 1.0) for sample in (one, other))
-        return _weighed(n, self._repeated(one), m, self._repeated(other))
+        return weighed(n, self._repeated(one), m, self._repeated(other))
 
     def _repeated(self, sample: FloatArray) -> FloatArray:
         """How many directions move as one in a sample, [..., P]; at least 1."""
         return np.maximum(sample[..., self._brief - 1] / np.maximum(sample[..., 0], 1.0), 1.0)
+
+    @property
+    def _counted(self) -> FloatArray:
+        """[P, D], by how much each direction counts in the odds.
+
+        Readings without any noise that are equal are of one state, by the lean of one direction.
+        """
+        return np.maximum(self.shares, 1 / self.shares.shape[-1])
 
     @property
     def _freedom(self) -> FloatArray:
@@ -181,20 +194,6 @@ class Vectors:
         size = self.shares.shape[-1]
         mine, theirs = (_moments(sample, size, noise or likely_noise) for sample in (one, other))
         return mine[0] - theirs[0], mine[1] + theirs[1]
-
-
-class _Alone(NamedTuple):
-    """What a sample says by itself."""
-
-    mean: FloatArray  # [..., P, D]
-    noise: FloatArray  # [..., P, D], variance of the mean
-    read: FloatArray  # [..., P], how often; at least 1
-    repeats: FloatArray  # [..., P], directions that move as one
-
-
-def _weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) -> FloatArray:
-    """The mean of what two samples of n and m readings say, with more weight on the smaller."""
-    return (m * mine + n * theirs) / (n + m)
 
 
 def _mean_and_scatter(sample: FloatArray, dimension: int) -> tuple[FloatArray, FloatArray]:

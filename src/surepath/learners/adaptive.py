@@ -27,7 +27,7 @@ from surepath.features.growing import Growing
 from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, judge
-from surepath.inference.merge_audit import walks
+from surepath.inference.merge_audit import own_walk, walks
 from surepath.inference.paths import Challenger, best_known, reach
 from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
@@ -35,12 +35,13 @@ from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import missing
 from surepath.journal.course import Purpose
-from surepath.learners.ahead import Asked, Wanted, filled, merged, parts
+from surepath.learners.ahead import Asked, Wanted, episodes_of, filled, merged, parts
 from surepath.learners.audit import Auditor
 from surepath.learners.bare_tree import TreeOrMachine
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
-from surepath.learners.next_readings import Need, cover, onwards, sharpen, together
+from surepath.learners.next_readings import cover, onwards, sharpen
+from surepath.learners.settling import Need, together
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
@@ -269,7 +270,7 @@ class Adaptive(Asking):
             Purpose.TELL_APART: self._tell_apart_all(judged, doubtful),
             Purpose.IDENTIFY: self._identify_all(judged, ()),
         }
-        cost = {purpose: _episodes(wanted) for purpose, wanted in found.items() if wanted}
+        cost = {each: episodes_of(wanted) for each, wanted in found.items() if wanted}
         purpose = min(cost, key=lambda each: cost[each])
         return {purpose: found[purpose]}
 
@@ -297,7 +298,7 @@ class Adaptive(Asking):
 
         drawn: with states that are drawn at random, once nothing else is left.
         """
-        wanted = self._own_walk(judged)
+        wanted = own_walk(judged)
         if not wanted and self._audits_merges:
             wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
         if drawn and not wanted and judged.predicted:
@@ -371,14 +372,6 @@ class Adaptive(Asking):
         count = max(TUNING.least_request, math.ceil(TUNING.most_growth * read))
         return onwards(machine, self.root, actions, counts, count), count
 
-    def _own_walk(self, judged: Judgement) -> list[Wanted]:
-        """The plan as it stands, as often as it takes to compare it with what was pooled."""
-        node, short = self.root, 0
-        for action in judged.plan.actions:
-            node = node.child(action)
-            short = max(short, TUNING.own_readings - node.rewards.count)
-        return [(judged.plan.actions, short)] if short > 0 else []
-
     def status(self) -> dict[str, str]:
         return log_cells(self.round())
 
@@ -395,10 +388,6 @@ class Adaptive(Asking):
             weakest=_weakest(judged) if judged.challengers else "",
             states=states_of(judged.machine),
         )
-
-
-def _episodes(wanted: Sequence[Wanted]) -> int:
-    return sum(merged({Purpose.EXPLORE: list(wanted)}).values())
 
 
 def _weakest(judged: Judgement) -> str:

@@ -44,6 +44,11 @@ def merged(asked: Asked) -> dict[Actions, int]:
     return counts
 
 
+def episodes_of(wanted: Sequence[Wanted]) -> int:
+    """That it takes to run all of it."""
+    return sum(merged({Purpose.EXPLORE: list(wanted)}).values())
+
+
 def filled(
     asked: Asked, at_once: int, machine: Automaton, root: Node, later: Sequence[Wanted]
 ) -> Asked:

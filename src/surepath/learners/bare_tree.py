@@ -10,6 +10,7 @@ which needs no separation. All that was read counts, whichever it is.
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
 from surepath.inference.guarantee_widths import Calibrated
@@ -18,12 +19,17 @@ from surepath.inference.separation import MOST_GROWTH
 from surepath.inference.states import UNKNOWN, Automaton
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
-from surepath.learners.next_readings import Need, sharpen, together
+from surepath.learners.next_readings import sharpen
+from surepath.learners.settling import Need, together
 from surepath.readings.trie import Node
 from surepath.system import FloatArray
 
 MOST_LEAVES = 2**11
 """Sequences of a system of which the tree is considered: its judgement then takes a second."""
+
+
+TREE_IS_CHEAPER = "trying every sequence takes fewer episodes than telling states apart"
+MACHINE_IS_CHEAPER = "telling states apart takes far fewer episodes than trying every sequence"
 
 
 class TreeOrMachine:
@@ -54,7 +60,10 @@ class TreeOrMachine:
             self._future = terms.shape.future
             if not judged.unsure_ends or not _tree_is_cheaper(judged, terms, root):
                 return None
-            return terms.tree(), "trying every sequence takes fewer episodes than telling states apart"
+            return (
+                terms.tree(),
+                "trying every sequence takes fewer episodes than telling states apart",
+            )
         if root.count < self._look_on or not judged.open:
             return None
         self._look_on = math.ceil(TUNING.looks_apart * root.count)
@@ -62,7 +71,7 @@ class TreeOrMachine:
         found = judge(root, machine)
         if not found.whole or not _machine_is_cheaper(found, machine, root):
             return None
-        return machine, "telling states apart takes far fewer episodes than trying every sequence"
+        return machine, MACHINE_IS_CHEAPER
 
 
 def _tree_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
@@ -76,9 +85,7 @@ def _machine_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
 
 def machine_episodes(judged: Judgement, root: Node) -> float:
     """Further episodes until merges are settled and challengers are ruled out."""
-    needs = [
-        Need(each.level, each.read, each.onwards, each.needed) for each in judged.unsure_ends
-    ]
+    needs = [Need(each.level, each.read, each.onwards, each.needed) for each in judged.unsure_ends]
     settling = sum(count for _, count in together(judged.machine, root, needs, ()))
     apart = 0.0
     for each in judged.open:

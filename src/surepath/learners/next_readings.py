@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container
 
 import numpy as np
 
@@ -23,13 +22,14 @@ def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tupl
     whatever is still short of readings; where nobody has been yet, by actions drawn at random.
     """
     short = shortage(machine, least)
+    gains = Gains(machine, short)
     wanted = list[tuple[Actions, int]]()
     for level, layer in enumerate(machine.layers):
-        for state, action in layer.edges:
+        for state, action in np.argwhere(short[level] > 0).tolist():
             if (count := int(short[level][state, action])) > 0:
-                onwards = _onwards(machine, short, level, (state, action), rng)
+                onwards = _onwards(machine, short, gains, level, (state, action), rng)
                 actions = (*layer.prefixes[state], action, *onwards)
-                _charge(machine, short, actions, count)
+                gains.renew(_charge(machine, short, actions, count), level)
                 wanted.append((actions, count))
     return wanted
 
@@ -37,12 +37,12 @@ def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tupl
 def _onwards(
     machine: Automaton,
     short: list[FloatArray],
+    gains: Gains,
     level: int,
     edge: Edge,
     rng: np.random.Generator,
 ) -> Actions:
     """How to go on after the edge so that as many edges as possible that are short get read."""
-    gains = _gains(machine, short)
     actions, useful = list[int](), 0
     state = int(machine.layers[level].target[edge])
     for below in range(level + 1, machine.horizon):
@@ -57,7 +57,7 @@ def _onwards(
             actions.append(int(rng.integers(machine.layers[below].n_actions)))
             useful = len(actions)
             continue
-        gain = gains[below][state]
+        gain = gains.levels[below][state]
         if gain.max() <= 0:
             break
         action = int(gain.argmax())
@@ -73,27 +73,56 @@ def _only_measures(machine: Automaton, level: int) -> bool:
     return level == machine.horizon - 1 and machine.layers[level].n_actions == 1 < machine.n_actions
 
 
-def _gains(machine: Automaton, short: list[FloatArray]) -> list[FloatArray]:
-    """Most edges that are short on a path that begins with each edge; [S, A] for each level."""
-    gains = [(part > 0).astype(np.float64) for part in short]
-    for level in range(machine.horizon - 2, -1, -1):
-        if machine.layers[level + 1].prefixes:
-            best = gains[level + 1].max(axis=1)
-            target = machine.layers[level].target
-            gains[level] += np.where(target == UNKNOWN, best.mean(), best[target])
-        else:
-            gains[level] += machine.layers[level].target == UNKNOWN
-    return gains
+class Gains:
+    """Most edges that are short on a path that begins with each edge.
+
+    As edges stop being short, only what that changes is computed anew.
+    """
+
+    def __init__(self, machine: Automaton, short: list[FloatArray]) -> None:
+        self._machine, self._short = machine, short
+        self.levels = [np.zeros(part.shape) for part in short]  # [S, A] for each level
+        self._best = [np.full(len(part), np.nan) for part in short]  # by any action
+        self.renew(range(machine.horizon), -1)
+
+    def renew(self, changed: Container[int], down_to: int) -> None:
+        """Edges of these levels are short no more; levels above are not asked for again."""
+        moved = False
+        for level in range(self._machine.horizon - 1, down_to, -1):
+            if moved or level in changed:
+                self.levels[level] = self._of(level)
+                best = self.levels[level].max(axis=1)
+                moved = not np.array_equal(best, self._best[level])
+                self._best[level] = best
+
+    def _of(self, level: int) -> FloatArray:
+        gains = (self._short[level] > 0).astype(np.float64)
+        if level == self._machine.horizon - 1:
+            return gains
+        unknown = self._machine.layers[level].target == UNKNOWN
+        best = self._best[level + 1]
+        if not len(best):
+            return gains + unknown
+        return gains + np.where(unknown, best.mean(), best[self._machine.layers[level].target])
 
 
-def _charge(machine: Automaton, short: list[FloatArray], actions: Actions, count: int) -> None:
-    """Take `count` off the shortage of every edge that the actions are known to pass."""
-    state = 0
+def _charge(
+    machine: Automaton, short: list[FloatArray], actions: Actions, count: int
+) -> Container[int]:
+    """Take `count` off the shortage of every edge that the actions are known to pass.
+
+    Returns the levels where an edge is short no more.
+    """
+    state, changed = 0, set[int]()
     for level, action in enumerate(actions):
-        short[level][state, action] -= count
-        state = int(machine.layers[level].target[state, action])
+        left = short[level].item(state, action)
+        short[level][state, action] = left - count
+        if left > 0 >= left - count:
+            changed.add(level)
+        state = machine.layers[level].target.item(state, action)
         if state == UNKNOWN:
             break
+    return changed
 
 
 def onwards(
@@ -116,98 +145,6 @@ def onwards(
         if state == UNKNOWN:
             break
     return tuple(taken)
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """An edge whose end is to be read so many times more, where its window was read least."""
-
-    level: int
-    edge: Edge
-    onwards: Actions  # through the window
-    count: int
-
-
-def together(
-    machine: Automaton, root: Node, needs: Sequence[Need], ran: Iterable[tuple[Actions, int]]
-) -> list[tuple[Actions, int]]:
-    """Sequences and counts that give every need its readings, as many needs at a time as possible.
-
-    ran: what is run anyway, which serves needs too. Each sequence goes on to the end: by what is
-    still needed, then by what was read least, where it is seen whether what looks alike goes on
-    alike.
-    """
-    left, counts = _Left(machine, needs), [layer.count.copy() for layer in machine.layers]
-    for actions, count in ran:
-        left.serve(actions, count)
-    wanted = list[tuple[Actions, int]]()
-    for need in sorted(needs, key=lambda each: each.level):
-        count = left.of(need)
-        if count > 0:
-            state, action = need.edge
-            start = (*machine.layers[need.level].prefixes[state], action, *need.onwards)
-            actions = left.through(root, start, counts, count)
-            left.serve(actions, count)
-            wanted.append((actions, count))
-    return wanted
-
-
-class _Left:
-    """What is still needed."""
-
-    def __init__(self, machine: Automaton, needs: Sequence[Need]) -> None:
-        self._machine = machine
-        self._short = [np.zeros(layer.count.shape) for layer in machine.layers]
-        self._windows = dict[tuple[int, Edge, Actions], int]()
-        for need in needs:
-            self._short[need.level][need.edge] += need.count
-            key = need.level, need.edge, need.onwards
-            self._windows[key] = max(need.count, self._windows.get(key, 0))
-        self._window = len(needs[0].onwards) if needs else 0
-        self._gains = _gains(machine, self._short)
-
-    def of(self, need: Need) -> int:
-        return self._windows[need.level, need.edge, need.onwards]
-
-    def serve(self, actions: Actions, count: int) -> None:
-        """Take off what a sequence reads."""
-        state = 0
-        for level, action in enumerate(actions):
-            onwards = actions[level + 1 : level + 1 + self._window]
-            key = level, (state, action), onwards
-            if key in self._windows:
-                self._windows[key] -= count
-                self._short[level][state, action] -= count
-            state = int(self._machine.layers[level].target[state, action])
-            if state == UNKNOWN:
-                break
-
-    def through(
-        self, root: Node, start: Actions, counts: list[FloatArray], more: int
-    ) -> Actions:
-        """The sequence, and on to the end; `counts` are raised along the way."""
-        state, taken = 0, list(start)
-        for level, layer in enumerate(self._machine.layers):
-            if level == len(taken):
-                taken.append(self._next(root, start, level, state, counts))
-            counts[level][state, taken[level]] += more
-            state = int(layer.target[state, taken[level]])
-            if state == UNKNOWN:
-                break
-        return tuple(taken)
-
-    def _next(
-        self, root: Node, start: Actions, level: int, state: int, counts: list[FloatArray]
-    ) -> int:
-        short = self._short[level][state]
-        if short.max() > 0:
-            return int(short.argmax())
-        if self._gains[level][state].max() > 0:
-            return int(self._gains[level][state].argmax())
-        if level == len(start):
-            actions = range(self._machine.layers[level].n_actions)
-            return int(np.argmin([root.walked((*start, action)) for action in actions]))
-        return int(counts[level][state].argmin())
 
 
 def sharpen(
