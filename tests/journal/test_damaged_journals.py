@@ -19,6 +19,7 @@ from places import ASSETS
 from surepath.api import verify
 from surepath.cli import app
 from surepath.errors import InputError, JournalError
+from surepath.journal import identity
 from surepath.journal.database import APPLICATION, Journal
 from surepath.journal.identity import ENGINE
 from surepath.journal.rows import Fault, Origin, Row
@@ -32,8 +33,9 @@ ENGINE_3 = ASSETS / "journal_engine_3.db"  # of schema 1
 SCHEMA_2 = ASSETS / "journal_schema_2.db"  # of engine 3
 ENGINE_4 = ASSETS / "journal_engine_4.db"  # of schema 2, like the next ones
 ENGINE_5 = ASSETS / "journal_engine_5.db"
-ENGINE_6 = ASSETS / "journal_engine_6.db"  # its certificate is by the rules of today
-NOW = ASSETS / "journal_engine_7.db"
+ENGINE_6 = ASSETS / "journal_engine_6.db"
+ENGINE_7 = ASSETS / "journal_engine_7.db"
+NOW = ASSETS / "journal_engine_8.db"
 CONFIGURATION = {"system": {"system": "test"}, "seed": 0}
 
 
@@ -216,6 +218,7 @@ def write_asset(path: Path) -> None:
         (ENGINE_4, 4),
         (ENGINE_5, 5),
         (ENGINE_6, 6),
+        (ENGINE_7, 7),
     ],
     ids=lambda each: each.stem if isinstance(each, Path) else f"engine {each}",
 )
@@ -237,7 +240,9 @@ def test_a_journal_of_another_engine_is_read_but_not_continued(
 
 
 @pytest.mark.parametrize(
-    "asset", [OLD, ENGINE_2, ENGINE_3, SCHEMA_2, ENGINE_4, ENGINE_5], ids=lambda asset: asset.stem
+    "asset",
+    [OLD, ENGINE_2, ENGINE_3, SCHEMA_2, ENGINE_4, ENGINE_5, ENGINE_6, ENGINE_7],
+    ids=lambda asset: asset.stem,
 )
 def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path: Path) -> None:
     shutil.copy(asset, tmp_path / "old.db")
@@ -245,16 +250,20 @@ def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path
         verify(tmp_path / "old.db")
 
 
-def test_a_journal_of_the_last_engine_is_verified_but_for_what_it_asked(tmp_path: Path) -> None:
+def test_a_journal_of_another_engine_by_rules_of_today_is_verified_but_for_what_it_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "old.db"
-    shutil.copy(ENGINE_6, path)
+    with monkeypatch.context() as before:
+        before.setattr(identity, "ENGINE", ENGINE - 1)
+        write_asset(path)
     found = verify(path)
     assert found.certified
     assert any("asked for just these episodes" in each for each in found.taken)
 
 
 def test_a_journal_of_this_engine_is_read_replayed_and_verified(tmp_path: Path) -> None:
-    assert ENGINE == 7, "a new engine needs a sample of its own; keep the old ones"
+    assert ENGINE == 8, "a new engine needs a sample of its own; keep the old ones"
     path = tmp_path / "old.db"
     shutil.copy(NOW, path)
     with Journal(path) as journal:
