@@ -40,6 +40,7 @@ from surepath.learners.audit import Auditor
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
 from surepath.learners.next_readings import cover, onwards, sharpen
+from surepath.learners.telling_apart import exactly
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
@@ -239,9 +240,7 @@ class Adaptive(Asking):
         if self.dependence.hopeless:
             return {}
         found = {
-            Purpose.TELL_APART: [
-                each for challenger in judged.open for each in self._tell_apart(judged, challenger)
-            ],
+            Purpose.TELL_APART: self._tell_all_apart(judged),
             Purpose.IDENTIFY: self._identify_all(judged),
         }
         if any(found.values()):
@@ -269,7 +268,7 @@ class Adaptive(Asking):
         """
         wanted = self._own_walk(judged)
         if not wanted and self._audits_merges:
-            wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
+            wanted += walks(judged, self.usage.episodes, self.terms)
         if drawn and not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(judged.machine, *place)
@@ -321,6 +320,12 @@ class Adaptive(Asking):
     def _expand(self, machine: Automaton, level: int, state: int) -> list[Wanted]:
         layer, first = machine.layers[level], self.terms.first_readings
         return [((*layer.prefixes[state], action), first) for action in range(layer.n_actions)]
+
+    def _tell_all_apart(self, judged: Judgement) -> list[Wanted]:
+        wanted = [
+            each for challenger in judged.open for each in self._tell_apart(judged, challenger)
+        ]
+        return exactly(judged, wanted, self.terms) if self.terms.exact else wanted
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[Wanted]:
         if challenger.guessed >= TUNING.mostly_guessed:
