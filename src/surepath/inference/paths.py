@@ -97,14 +97,14 @@ def challengers(
     excess: Callable[[FloatArray, FloatArray], FloatArray],
     shortfalls: Spreads | None = None,
     among: float = 1.0,
-    most_labels: int = TUNING.most_labels,
+    most_labels: int | None = None,
 ) -> list[Challenger]:
     """For every deviation from the plan, the path with the largest excess(margin, width).
 
     Of a challenger it matters what its edges may be worth more than they seem (`spreads`), of the
     plan what they may be worth less (`shortfalls`; without them the same). among: how much wider a
     difference is that the plan does not lead for certain. most_labels: continuations that are told
-    apart from each state.
+    apart from each state, where that is not the usual number.
     """
     own = spreads if shortfalls is None else shortfalls
     signed = [spread.copy() for spread in spreads]
@@ -112,7 +112,7 @@ def challengers(
         # A path that comes back to the plan shares this edge with it: its spread is not added, and
         # that of the plan, counted below, is taken back.
         signed[level][edge] = -own[level][edge]
-    fronts = _fronts(machine, values, guesses, signed, most_labels)
+    fronts = _fronts(machine, values, guesses, signed, most_labels or TUNING.most_labels)
     found = list[Challenger]()
     value = spread = 0.0
     for level in range(machine.horizon - 1, -1, -1):
