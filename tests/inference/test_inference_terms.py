@@ -126,6 +126,11 @@ def test_exact_readings_exclude_every_separation_and_without_one_nothing_is_test
     assert terms_of(guarantee="proved", separation=None).merge_test is None
 
 
+def test_of_exact_readings_many_ends_are_told_apart() -> None:
+    assert terms_of(separation=EXACT).most_labels == TUNING.most_exact_labels > 500
+    assert terms_of().most_labels == TUNING.most_labels
+
+
 # ---------------------------------------------------------------- what a proof rests on
 
 

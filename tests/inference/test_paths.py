@@ -157,6 +157,29 @@ def test_thinning_only_widens(monkeypatch: pytest.MonkeyPatch, labels: int, widt
     assert wider or labels > 2  # with two labels something has to be given up
 
 
+def test_with_enough_labels_nothing_is_thinned() -> None:
+    """A hundred ends of one state, the more they are worth the more often they were read."""
+    machine = random_machine(np.random.default_rng(0), 2, 100, 2)
+    first, last = machine.layers
+    assert last.mean.shape == (2, 100)
+    first.mean[:], first.target[:], first.target[0, 0] = 0.0, 1, 0
+    worth, wide = np.linspace(0.0, 0.5, 100), np.linspace(0.6, 0.1, 100) ** 3
+    last.mean[:] = np.zeros(100), worth
+    last.mean[0, 0] = 0.9
+    spreads = [np.zeros((1, 100)), np.array([np.zeros(100), wide**2])]
+    values = estimate(machine, 1.0, 1.0)
+    guesses = [np.zeros(1), np.zeros(2)]
+    few, many = (
+        challengers(
+            machine, best_path(machine, values), values, spreads, guesses, np.sqrt, strictly,
+            most_labels=most,
+        )[0]
+        for most in (10, 1024)
+    )  # fmt: skip
+    assert many.excess == pytest.approx(max(wide - (0.9 - worth)))
+    assert few.excess > many.excess + 1e-3
+
+
 def test_a_state_that_was_only_predicted_ends_the_challenger_there() -> None:
     machine = random_machine(np.random.default_rng(3), 3, 2, 2)
     layer = machine.layers[1]

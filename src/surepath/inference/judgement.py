@@ -188,8 +188,9 @@ def _judged(
         among = widths.among(close.others(plan))
         excess = partial(terms.excess, tolerance=tolerance, among=among)
         found = challengers(
-            machine, plan, values, spreads, guesses, widths.width, excess, shortfalls, among
-        )
+            machine, plan, values, spreads, guesses, widths.width, excess, shortfalls, among,
+            terms.most_labels,
+        )  # fmt: skip
         own = [
             sum(float(side[level][edge]) for level, edge in enumerate(plan.edges))
             for side in (spreads, shortfalls)

@@ -8,15 +8,18 @@ from there. Whether they pay and go on like the rest is then seen by the tests t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from surepath.inference.judgement import Judgement
 from surepath.inference.paths import reach
-from surepath.inference.states import Automaton
+from surepath.inference.states import UNKNOWN, Automaton
+from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values
 from surepath.readings.trie import Node
-from surepath.system import Actions
+from surepath.system import Actions, IntArray
 
 
 def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
@@ -28,13 +31,15 @@ def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
     return [(judged.plan.actions, short)] if short > 0 else []
 
 
-def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions, int]]:
+def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions, int]]:
     """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
 
     Those that promise most come first: a wrong one matters most there. Empty when all is done.
-    readings: of each of them, in all.
     """
-    root = _root(judged)
+    root, readings = _root(judged), terms.merge_readings
+    if terms.exact:
+        # Episodes that only read where they come to are not what such a run is short of.
+        episodes = min(episodes, int(judged.machine.layers[-1].count.sum()))
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
     wanted = list[tuple[Actions, int]]()
@@ -43,6 +48,44 @@ def walks(judged: Judgement, episodes: int, readings: int) -> list[tuple[Actions
         if short > 0:
             wanted.append((actions, short))
     return wanted
+
+
+def unfollowed(
+    judged: Judgement, level: int, states: Sequence[int], readings: int
+) -> dict[int, list[Actions]]:
+    """By state of a level: sequences that take a merge above it, go on as is best, and pass it.
+
+    Only those that were not followed yet.
+    """
+    machine, values, root = judged.machine, judged.values, _root(judged)
+    found: dict[int, list[Actions]] = {state: [] for state in states}
+    leads = _leads(machine, values, level)
+    for above, layer in enumerate(machine.layers[:level]):
+        if (sorting := layer.sorting) is None:
+            continue
+        passed = leads[above + 1][sorting.labels]
+        chosen = sorting.merges.tested & np.isin(passed, states)
+        for i in np.flatnonzero(chosen).tolist():
+            state, action = sorting.edges[i]
+            start = (*layer.prefixes[state], action)
+            way = _onwards(machine, values, above + 1, int(sorting.labels[i]), start)
+            if root.walked(way) < readings:
+                found[int(passed[i])].append(way)
+    return found
+
+
+def _leads(machine: Automaton, values: Values, level: int) -> list[IntArray]:
+    """The state of the level that the best path from each state comes to; [S] for each above it.
+
+    UNKNOWN where that is not known.
+    """
+    leads = [np.arange(len(machine.layers[level].prefixes))]
+    above = zip(machine.layers[:level], values.q[:level], strict=True)
+    for layer, q in reversed(list(above)):
+        target = layer.target[np.arange(len(q)), q.argmax(axis=1)]
+        known = layer.expanded & (target != UNKNOWN)
+        leads.append(np.where(known, leads[-1][target], UNKNOWN))
+    return leads[::-1]
 
 
 def _root(judged: Judgement) -> Node:

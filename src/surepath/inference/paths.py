@@ -121,12 +121,14 @@ def challengers(
     excess: Callable[[FloatArray, FloatArray], FloatArray],
     shortfalls: Spreads | None = None,
     among: float = 1.0,
+    most_labels: int | None = None,
 ) -> list[Challenger]:
     """For every deviation from the plan, the path with the largest excess(margin, width).
 
     Of a challenger it matters what its edges may be worth more than they seem (`spreads`), of the
     plan what they may be worth less (`shortfalls`; without them the same). among: how much wider a
-    difference is that the plan does not lead for certain.
+    difference is that the plan does not lead for certain. most_labels: continuations that are told
+    apart from each state, where that is not the usual number.
     """
     own = spreads if shortfalls is None else shortfalls
     signed = [spread.copy() for spread in spreads]
@@ -134,7 +136,7 @@ def challengers(
         # A path that comes back to the plan shares this edge with it: its spread is not added, and
         # that of the plan, counted below, is taken back.
         signed[level][edge] = -own[level][edge]
-    fronts = _fronts(machine, values, guesses, signed)
+    fronts = _fronts(machine, values, guesses, signed, most_labels or TUNING.most_labels)
     found = list[Challenger]()
     value = spread = 0.0
     for level in range(machine.horizon - 1, -1, -1):
@@ -168,7 +170,11 @@ def challengers(
 
 
 def _fronts(
-    machine: Automaton, values: Values, guesses: list[FloatArray], signed: Spreads
+    machine: Automaton,
+    values: Values,
+    guesses: list[FloatArray],
+    signed: Spreads,
+    most_labels: int,
 ) -> list[list[_Front]]:
     fronts: list[list[_Front]] = [[] for _ in machine.layers]
     for level in range(machine.horizon - 1, -1, -1):
@@ -182,7 +188,7 @@ def _fronts(
                 _step(machine, fronts, signed, level, (state, action))
                 for action in range(layer.n_actions)
             ]
-            fronts[level].append(_front(steps))
+            fronts[level].append(_front(steps, most_labels))
     return fronts
 
 
@@ -204,7 +210,7 @@ def _step(
     return mean + front.mean, spread + front.spread, np.arange(len(front.mean))
 
 
-def _front(steps: list[tuple[FloatArray, FloatArray, IntArray]]) -> _Front:
+def _front(steps: list[tuple[FloatArray, FloatArray, IntArray]], most_labels: int) -> _Front:
     mean, spread, after = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     action = np.repeat(np.arange(len(steps)), [len(part[0]) for part in steps])
     # A continuation with less value and less spread than another is ruled out when that one is.
@@ -212,9 +218,9 @@ def _front(steps: list[tuple[FloatArray, FloatArray, IntArray]]) -> _Front:
     best = np.maximum.accumulate(mean[order])
     keep = order[np.concatenate([[True], best[1:] > best[:-1]])]
     widest = keep
-    if len(keep) > TUNING.most_labels:
+    if len(keep) > most_labels:
         # Each label kept stands for those before it: at least their value, the widest spread.
-        ends = np.unique(np.linspace(0, len(keep) - 1, TUNING.most_labels).round().astype(int))
+        ends = np.unique(np.linspace(0, len(keep) - 1, most_labels).round().astype(int))
         starts = np.concatenate([[0], ends[:-1] + 1])
         widest, keep = keep[starts], keep[ends]
     return _Front(mean[keep], spread[widest], action[keep], after[keep])

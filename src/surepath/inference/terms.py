@@ -115,6 +115,11 @@ class Terms:
         return 1 if self.exact else TUNING.merge_readings
 
     @property
+    def most_labels(self) -> int:
+        """Continuations that are told apart from each state when challengers are searched."""
+        return TUNING.most_exact_labels if self.exact else TUNING.most_labels
+
+    @property
     def route(self) -> Route:
         """Why a proved claim may rest on the machine."""
         if self.norm is not None:

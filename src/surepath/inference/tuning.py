@@ -270,6 +270,12 @@ class Tuning:
         "Continuations that are kept for each state when the hardest challenger is searched. More "
         "are thinned by rounding spreads up, which only widens what is said.",
     )
+    most_exact_labels: int = _cost(
+        1024,
+        "The same where readings are exact: every end that was measured may be one of its own. "
+        "Thinned to 64, the spread of one end counts for another that is worth more, and however "
+        "often that other one is read, its question stays open.",
+    )
 
     followed_share: float = _validity(
         0.1,

@@ -42,6 +42,7 @@ from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
 from surepath.learners.next_readings import cover, onwards, sharpen
 from surepath.learners.settling import Need, together
+from surepath.learners.telling_apart import exactly
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
@@ -252,7 +253,8 @@ class Adaptive(Asking):
             return {Purpose.EXPLORE: self._explore(judged)}
         if self.dependence.hopeless:
             return {}
-        if doubtful := [each for each in judged.open if each.growth > TUNING.doubtful]:
+        doubtful = [each for each in judged.open if each.growth > TUNING.doubtful]
+        if doubtful and not self.terms.exact:
             return self._cheaper_first(judged, doubtful)
         apart = self._tell_apart_all(judged, judged.open)
         found = {Purpose.TELL_APART: apart, Purpose.IDENTIFY: self._identify_all(judged, apart)}
@@ -275,7 +277,8 @@ class Adaptive(Asking):
         return {purpose: found[purpose]}
 
     def _tell_apart_all(self, judged: Judgement, several: Sequence[Challenger]) -> list[Wanted]:
-        return [each for one in several for each in self._tell_apart(judged, one)]
+        wanted = [each for one in several for each in self._tell_apart(judged, one)]
+        return exactly(judged, wanted, self.terms) if self.terms.exact else wanted
 
     def _identify_all(self, judged: Judgement, ran: Sequence[Wanted]) -> list[Wanted]:
         """Readings that say which state an edge leads to, or a prefix is."""
@@ -300,7 +303,7 @@ class Adaptive(Asking):
         """
         wanted = own_walk(judged)
         if not wanted and self._audits_merges:
-            wanted += walks(judged, self.usage.episodes, self.terms.merge_readings)
+            wanted += walks(judged, self.usage.episodes, self.terms)
         if drawn and not wanted and judged.predicted:
             for place in self.auditor.wanted(judged, self.terms, self.root):
                 wanted += self._expand(judged.machine, *place)

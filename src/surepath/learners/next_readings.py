@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,9 +46,11 @@ def _onwards(
     """How to go on after the edge so that as many edges as possible that are short get read."""
     actions, useful = list[int](), 0
     state = int(machine.layers[level].target[edge])
+    supposed = False  # whether where it leads was only guessed on the way
     for below in range(level + 1, machine.horizon):
         known = len(machine.layers[below].prefixes)
-        if state == UNKNOWN and _only_measures(machine, below):
+        supposed |= state == UNKNOWN
+        if supposed and _only_measures(machine, below):
             break  # what is read before it says whether that was measured already
         if state == UNKNOWN and known:
             # Nobody has taken this edge. It most likely leads to a state already seen: suppose one
@@ -147,6 +150,42 @@ def onwards(
     return tuple(taken)
 
 
+class Side(NamedTuple):
+    """What tells the plan from a challenger: one of the two."""
+
+    gain: float  # how much of their width one more reading takes away, for each of its steps
+    actions: Actions  # as far as the two differ
+    readings: int  # by now
+
+
+def sides(
+    machine: Automaton,
+    plan: Path,
+    challenger: Challenger,
+    spreads: Spreads,
+    shortfalls: Spreads | None = None,
+) -> tuple[Side, Side]:
+    """The plan and the challenger, each a whole path that can be read.
+
+    The spreads of the plan's edges are the shortfalls, where they differ.
+    """
+    level = challenger.level
+    ours = list(enumerate(plan.edges))[level:]
+    theirs = list(enumerate(challenger.path.edges, start=level))
+    shared = set(ours) & set(theirs)
+    whole = plan.actions[:level] + challenger.path.actions
+
+    def side(edges: list[tuple[int, Edge]], actions: Actions, spread: Spreads) -> Side:
+        apart = [place for place in edges if place not in shared]
+        actions = actions[: apart[-1][0] + 1]
+        counts = [machine.layers[h].count[edge] for h, edge in apart]
+        # One more reading of an edge takes this share of its spread away.
+        gain = sum(spread[h][edge] / n for (h, edge), n in zip(apart, counts, strict=True))
+        return Side(gain / steps_of(actions, machine.horizon), actions, int(min(counts)))
+
+    return side(ours, plan.actions, shortfalls or spreads), side(theirs, whole, spreads)
+
+
 def sharpen(
     machine: Automaton,
     plan: Path,
@@ -156,25 +195,9 @@ def sharpen(
 ) -> list[tuple[Actions, int]]:
     """Sequences that tell the challenger from the plan at least cost.
 
-    The spreads of the plan's edges are the shortfalls, where they differ. Beside each sequence
-    stand the readings it has by now, not how many to run: the caller takes a share.
-
-    A whole path is read at a time: the plan or the challenger.
+    Beside each sequence stand the readings it has by now, not how many to run: the caller takes a
+    share. A whole path is read at a time: the plan or the challenger.
     """
-    level = challenger.level
-    ours = list(enumerate(plan.edges))[level:]
-    theirs = list(enumerate(challenger.path.edges, start=level))
-    shared = set(ours) & set(theirs)
-    options = list[tuple[float, Actions, int]]()
-    for edges, whole, side in (
-        (ours, plan.actions, shortfalls or spreads),
-        (theirs, plan.actions[:level] + challenger.path.actions, spreads),
-    ):
-        apart = [place for place in edges if place not in shared]
-        actions = whole[: apart[-1][0] + 1]
-        counts = [machine.layers[h].count[edge] for h, edge in apart]
-        # One more reading of an edge takes this share of its spread away.
-        gain = sum(side[h][edge] / n for (h, edge), n in zip(apart, counts, strict=True))
-        options.append((gain / steps_of(actions, machine.horizon), actions, int(min(counts))))
-    _, actions, count = max(options, key=lambda option: option[0])
-    return [(actions, count)]
+    found = sides(machine, plan, challenger, spreads, shortfalls)
+    best = max(found, key=lambda side: side.gain)
+    return [(best.actions, best.readings)]

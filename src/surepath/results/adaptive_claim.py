@@ -49,7 +49,7 @@ def conclude(
             f"readings were declared exact, but those after {noisy} differ from each other: give a "
             "number as separation",
         )
-    unfollowed = len(walks(judged, episodes, terms.merge_readings)) if judged.settled else 0
+    unfollowed = len(walks(judged, episodes, terms)) if judged.settled else 0
     status = _status(judged, terms, against, audit)
     if unfollowed and status.certified:
         status = Status.OPEN
