@@ -23,7 +23,7 @@ from cases import (
     within_resolution,
 )
 from machines import follow, paths_from, random_machine
-from surepath.inference.paths import Path, best_path, challengers, reach
+from surepath.inference.paths import Path, best_known, best_path, challengers, reach
 from surepath.inference.states import UNKNOWN, Automaton, Edge
 from surepath.inference.tuning import TUNING
 from surepath.inference.values import Values, estimate
@@ -45,6 +45,27 @@ def test_the_best_path_is_the_best_of_all(sizes: tuple[int, int, int]) -> None:
         assert values.best(0)[0] == pytest.approx(max(means.values()))
         assert plan.actions == tuple(action for _, action in plan.edges)
         assert follow(machine, plan.actions) == plan.edges
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_the_best_known_path_of_a_machine_that_is_known_is_the_best(
+    sizes: tuple[int, int, int],
+) -> None:
+    for seed in range(20):
+        machine = random_machine(np.random.default_rng(seed), *sizes)
+        assert best_known(machine) == best_path(machine, estimate(machine, 1.0, 1.0)).actions
+
+
+def test_the_best_known_path_takes_what_was_tried_and_ends_where_nothing_was() -> None:
+    machine = random_machine(np.random.default_rng(0), 3, 2, 2)
+    first, second, last = machine.layers
+    best = int(first.mean[0].argmax())
+    first.count[0, best] = 0
+    assert best_known(machine)[0] == 1 - best
+    first.target[0, 1 - best] = UNKNOWN
+    assert best_known(machine) == (1 - best,)
+    second.count[:], last.count[:] = 0, 0
+    assert best_known(machine) == (1 - best,)
 
 
 def test_the_best_path_ends_where_nothing_was_tried() -> None:

@@ -40,8 +40,8 @@ from surepath.learners.audit import Auditor
 from surepath.learners.bare_tree import TreeOrMachine
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
-from surepath.learners.next_readings import cover, onwards, sharpen
-from surepath.learners.settling import Need, together
+from surepath.learners.next_readings import cover, sharpen
+from surepath.learners.settling import Need, once_more, together
 from surepath.learners.telling_apart import exactly
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
@@ -51,7 +51,6 @@ from surepath.results.usage import states_of, tried_by_level
 from surepath.system import (
     Actions,
     Episodes,
-    FloatArray,
     Readings,
     Request,
     RewardMoments,
@@ -282,19 +281,10 @@ class Adaptive(Asking):
 
     def _identify_all(self, judged: Judgement, ran: Sequence[Wanted]) -> list[Wanted]:
         """Readings that say which state an edge leads to, or a prefix is."""
-        machine = judged.machine
-        counts = [layer.count.copy() for layer in machine.layers]
         needs = [
             Need(each.level, each.read, each.onwards, each.more) for each in judged.unsure_ends
         ]
-        wanted = together(machine, self.root, needs, ran)
-        if judged.conflict is not None:
-            wanted += [
-                (odd, max(TUNING.least_request, count)) for odd, count in judged.conflict.short
-            ]
-        for suspect in judged.ahead.suspects:
-            wanted.append(self._further(machine, suspect.actions, suspect.count, counts))
-        return wanted
+        return together(judged.machine, self.root, needs, ran) + once_more(judged, self.root)
 
     def _certify(self, judged: Judgement, *, drawn: bool = True) -> list[Wanted]:
         """What is still to be seen before a plan is certified that nothing speaks against.
@@ -368,12 +358,6 @@ class Adaptive(Asking):
             (actions, max(TUNING.least_request, math.ceil(growth * count)))
             for actions, count in readings
         ]
-
-    def _further(
-        self, machine: Automaton, actions: Actions, read: int, counts: list[FloatArray]
-    ) -> Wanted:
-        count = max(TUNING.least_request, math.ceil(TUNING.most_growth * read))
-        return onwards(machine, self.root, actions, counts, count), count
 
     def status(self) -> dict[str, str]:
         return log_cells(self.round())

@@ -6,13 +6,16 @@ behind, what is needed at another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from surepath.inference.judgement import Judgement
 from surepath.inference.states import UNKNOWN, Automaton, Edge
-from surepath.learners.next_readings import Gains
+from surepath.inference.tuning import TUNING
+from surepath.learners.next_readings import Gains, onwards
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray
 
@@ -105,3 +108,15 @@ class _Left:
             actions = range(self._machine.layers[level].n_actions)
             return int(np.argmin([root.walked((*start, action)) for action in actions]))
         return int(counts[level][state].argmin())
+
+
+def once_more(judged: Judgement, root: Node) -> list[tuple[Actions, int]]:
+    """What looks odd is read more often: by what it pays, or by what follows it."""
+    machine, conflict = judged.machine, judged.conflict
+    odd = () if conflict is None else conflict.short
+    wanted = [(actions, max(TUNING.least_request, count)) for actions, count in odd]
+    counts = [layer.count.copy() for layer in machine.layers]
+    for suspect in judged.ahead.suspects:
+        count = max(TUNING.least_request, math.ceil(TUNING.most_growth * suspect.count))
+        wanted.append((onwards(machine, root, suspect.actions, counts, count), count))
+    return wanted
