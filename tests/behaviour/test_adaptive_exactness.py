@@ -13,7 +13,7 @@ import surepath
 from surepath.builtin_problems import Problem
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.terms import Terms
-from surepath.learners.adaptive import Adaptive
+from surepath.learners import adaptive
 
 DELTA = 0.1
 INSTANCES = 60
@@ -115,7 +115,7 @@ def test_less_evidence_shows(
     for level in ("evidence", "strength"):
         monkeypatch.setattr(Calibrated, level, property(lambda self: 0.002))
     monkeypatch.setattr(Terms, "merge_test", property(lambda self: None))
-    monkeypatch.setattr(Adaptive, "_own_walk", lambda *_: [])
+    monkeypatch.setattr(adaptive, "own_walk", lambda *_: [])
     hasty = learn_all(range(3 * INSTANCES))
     assert failures(hasty) > stats.binom.isf(1e-3, 3 * INSTANCES, DELTA)
     assert failures(hasty) > failures(learned)

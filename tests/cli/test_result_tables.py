@@ -38,7 +38,7 @@ def test_the_summary_says_first_what_a_person_asks_first() -> None:
     result = surepath.learn(system)
     lines = printed(summary(result, system))
     asked = [line.split()[0] for line in lines if line[:1].strip()]
-    assert asked == ["plan", "value", "sure", "because", "cost", "assumes", "tested", "chosen"]
+    assert asked == ["plan", "value", "sure", "because", "cost", "assumes", "chosen"]
     assert lines[0] == "plan      " + ", ".join(system.action_names[a] for a in result.actions)
     assert "with probability at least 0.95" in " ".join(lines)
     assert f"{result.episodes:,} episodes" in " ".join(lines)

@@ -36,13 +36,13 @@ def calibrated(
 def test_calibrated_spreads(delta: float, reward_range: tuple[float, float], ways: int) -> None:
     """z standard errors, and for few readings a term for what was not seen, in squares.
 
-    With L = z^2 / 2 = ln(1 / delta) + ln(max(1, ways / 8)): 2 L variance / n + (L room / n)^2, the
+    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 8)): 2 L variance / n + (L room / n)^2, the
     room being what a rare reward could add on the side that matters: up to the end of the range.
     """
     machine = random_machine(np.random.default_rng(0), 3, 2, 3, counts=(1, 8, 500))
     widths = calibrated(delta, reward_range, ways=ways)
     low, high = reward_range
-    log = math.log(1 / delta) + math.log(max(1.0, ways / 8))
+    log = math.log(2 / delta) + math.log(max(1.0, ways / 8))
     sides = zip(widths.spreads(machine), widths.shortfalls(machine), machine.layers, strict=True)
     for spread, shortfall, layer in sides:
         variance, n = layer.scatter / layer.count, layer.count
@@ -59,7 +59,7 @@ def test_calibrated_spreads_of_rewards_without_a_range() -> None:
     machine = random_machine(np.random.default_rng(1), 3, 2, 3, counts=(2, 8, 500))
     widths = calibrated(0.05, (-math.inf, math.inf), reward_noise=0.3)
     for spread, layer in zip(widths.spreads(machine), machine.layers, strict=True):
-        assert spread == pytest.approx(2 * math.log(20) * 0.3**2 / layer.count)
+        assert spread == pytest.approx(2 * math.log(40) * 0.3**2 / layer.count)
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.1, 0.02])
@@ -80,7 +80,7 @@ def test_calibrated_widths_hold_most_means(mean: float, count: int) -> None:
 
 @pytest.mark.parametrize("levels", [1, 4, 30])
 def test_few_equal_rewards_do_not_make_a_certain_mean(levels: int) -> None:
-    """The mean of which so many zeros come with probability delta; of every edge, however many.
+    """The mean of which so many zeros come with probability delta / 2; of every edge, however many.
 
     What hides behind the zeros of one edge is not less likely because there are other edges.
     """
@@ -91,5 +91,5 @@ def test_few_equal_rewards_do_not_make_a_certain_mean(levels: int) -> None:
     assert len(spreads) == levels
     for spread in spreads:
         rare = widths.width(spread)[0, 0]
-        assert rare == pytest.approx(math.log(1 / 0.05) / 8)
-        assert (1 - rare) ** 8 <= 0.05
+        assert rare == pytest.approx(math.log(2 / 0.05) / 8)
+        assert (1 - rare) ** 8 <= 0.05 / 2

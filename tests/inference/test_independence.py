@@ -97,11 +97,26 @@ def test_scores_average_to_nothing_and_one() -> None:
     assert 0.8 < scores.std() < 1.2
 
 
+def test_few_episodes_wait_for_more_of_the_same_actions() -> None:
+    """Split into requests of any size, the same episodes say the same."""
+    rng = np.random.default_rng(0)
+    whole = symbols(0.5, 0.5)(rng, 2 * TUNING.dependence_batch)
+    together, apart = Dependence(OneHot(2)), Dependence(OneHot(2))
+    for start in range(0, whole.count, TUNING.dependence_batch):
+        part = slice(start, start + TUNING.dependence_batch)
+        together.add(Episodes(whole.actions, whole.observations[part], whole.rewards[part]))
+    for start in range(0, whole.count, 2):
+        part = slice(start, start + 2)
+        apart.add(Episodes(whole.actions, whole.observations[part], whole.rewards[part]))
+    assert apart.scores == together.scores != {}
+
+
 def test_tiny_batches_and_constants_say_nothing() -> None:
     dependence = Dependence(OneHot(2))
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        dependence.add(symbols(0.5, 0.5)(rng, TUNING.dependence_batch - 1))
+    rng = np.random.default_rng(0)
+    for action in range(20):
+        few = symbols(0.5, 0.5)(rng, TUNING.dependence_batch - 1)
+        dependence.add(Episodes((action, *few.actions[1:]), few.observations, few.rewards))
     assert dependence.scores == {}
     zeros = Episodes((0, 0), np.zeros((50, 2), dtype=np.int64), np.ones((50, 2)))
     dependence.add(zeros)

@@ -29,6 +29,7 @@ class Unseen:
         return Episodes(actions, rng.integers(0, 2, (n, steps)), rewards)
 
 
+@pytest.mark.usefixtures("always_merging")
 @pytest.mark.parametrize("seed", range(6))
 def test_states_that_differ_only_in_the_last_reward_are_told_apart(seed: int) -> None:
     system = Unseen(seed)

@@ -144,6 +144,7 @@ class Kitchen:
         return Episodes(actions, shown, rewards)
 
 
+@pytest.mark.usefixtures("always_merging")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_by_no_sensor_leads_to_no_wrong_claim(seed: int) -> None:
     kitchen = Kitchen()

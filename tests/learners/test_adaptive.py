@@ -17,7 +17,6 @@ from playing import learner_for, play, small
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.judgement import Judgement, judge
-from surepath.inference.tuning import TUNING
 from surepath.learners.adaptive import Adaptive
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
@@ -89,7 +88,8 @@ def test_every_edge_is_read_before_anything_is_decided() -> None:
     assert learner.judgement is not None
     assert (
         min(layer.count.min() for layer in learner.judgement.machine.layers)
-        >= TUNING.first_readings
+        >= learner.terms.first_readings
+        > 1
     )
 
 

@@ -62,7 +62,7 @@ def test_cover_reads_several_edges_at_a_time() -> None:
 def test_what_cover_keeps_up_is_what_it_would_compute(
     monkeypatch: pytest.MonkeyPatch, counts: tuple[int, ...]
 ) -> None:
-    class Anew(next_readings._Gains):
+    class Anew(next_readings.Gains):
         def renew(self, changed: Container[int], down_to: int) -> None:
             del changed, down_to
             super().renew(range(self._machine.horizon), -1)
@@ -71,7 +71,7 @@ def test_what_cover_keeps_up_is_what_it_would_compute(
         machine = random_machine(np.random.default_rng(seed), 6, 4, 3, counts)
         kept_up = cover(machine, 8, np.random.default_rng(seed))
         with monkeypatch.context() as patched:
-            patched.setattr(next_readings, "_Gains", Anew)
+            patched.setattr(next_readings, "Gains", Anew)
             assert cover(machine, 8, np.random.default_rng(seed)) == kept_up
 
 

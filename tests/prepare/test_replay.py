@@ -122,11 +122,11 @@ class Tossed:
 def test_doubts_cannot_be_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even with the certificate that the same run would have had without them."""
     path = tmp_path / "a.db"
-    assert surepath.learn(Tossed(), journal=path).certificate.doubts
+    assert surepath.learn(Tossed(), journal=path, delta=1e-6).certificate.doubts
     with monkeypatch.context() as patched:
         for name in ("doubt", "warning"):
             patched.setattr(Dependence, name, lambda _: "")
-        assert surepath.learn(Tossed(), journal=path).certified
+        assert surepath.learn(Tossed(), journal=path, delta=1e-6).certified
         assert surepath.verify(path).certified
     derived = verify_readings(path)
     assert not derived.agrees

@@ -5,8 +5,9 @@ and `width` turns the sum into a half-width of the difference between the paths'
 
 Variances are estimated. The difference of two paths is a sum of independent means, so its standard
 error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(1/delta) + ln(max(1, ways / 8)) for so many ways to leave the plan; as a tie, where
-other decisions are as close, with one more in z^2 for each of them (`ties`). A merge is settled at
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 8)) for so many ways to leave the plan; as a tie, where
+other decisions are as close, with one more in z^2 for each of them, and where other ways through a
+level are, with the logarithm of their number in z^2 / 2 (`ties`). A merge is settled at
 evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems
 made to break it (`surepath bench calibration`). What is proved rests on none of this (`attempt`).
 """
@@ -52,7 +53,7 @@ class Calibrated:
     @property
     def strength(self) -> float:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
-        return math.log(1 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
+        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
         return self._spreads(machine, lambda mean: self.reward_range[1] - mean)
@@ -89,9 +90,14 @@ class Calibrated:
             for layer in machine.layers
         ]
 
-    def among(self, others: float) -> float:
-        """How much wider a tie is where so many other decisions are as close."""
-        return math.sqrt(1 + TUNING.close_decision * others / (2 * self.strength))
+    def among(self, others: float, rivals: int = 1) -> float:
+        """How much wider a tie is where so many other decisions are as close.
+
+        rivals: ways through one level that are as close. Each of them could be the plan by chance.
+        """
+        more = TUNING.close_decision * others
+        more += 2 * math.log(max(1.0, rivals / TUNING.free_rivals))
+        return math.sqrt(1 + more / (2 * self.strength))
 
     def guesses(self, variances: list[FloatArray]) -> list[FloatArray]:
         return [2 * self.strength * variance for variance in variances]

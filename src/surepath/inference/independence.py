@@ -19,11 +19,15 @@ import numpy as np
 
 from surepath.features import Features
 from surepath.inference.tuning import TUNING
-from surepath.system import Episodes, FloatArray
+from surepath.system import Actions, Episodes, FloatArray
 from surepath.theory.special import chi_square_tail, normal_below, normal_quantile
 
 ROUNDING = 1e-12
 """Relative error of centring."""
+
+
+MOST_WAITING = 1024
+"""Sequences of which a few episodes are kept until there are more: images are large."""
 
 
 def normal_tail(score: float) -> float:
@@ -39,9 +43,14 @@ class Dependence:
         self._found: dict[int, float] = {}
         self._expected: dict[int, float] = {}
         self._variance: dict[int, float] = {}
+        self._waiting: dict[Actions, Episodes] = {}  # for more of the same
 
     def add(self, episodes: Episodes) -> None:
+        """Those of a request; few of them wait until the same actions are run again."""
+        episodes = _with(self._waiting.pop(episodes.actions, None), episodes)
         if episodes.count < TUNING.dependence_batch:
+            if len(self._waiting) < MOST_WAITING:
+                self._waiting[episodes.actions] = episodes
             return
         steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
         read = [self._read(episodes, step) for step in range(steps)]
@@ -90,6 +99,17 @@ class Dependence:
             f" ({guilty[step]:.1f} standard deviations): the hidden state does not move "
             f"deterministically up to step {step}, or the start is not always the same"
         )
+
+
+def _with(before: Episodes | None, episodes: Episodes) -> Episodes:
+    """Both together, as far as they have the same shape."""
+    if before is None or before.observations.shape[1:] != episodes.observations.shape[1:]:
+        return episodes
+    return Episodes(
+        episodes.actions,
+        np.concatenate([before.observations, episodes.observations]),
+        np.concatenate([before.rewards, episodes.rewards]),
+    )
 
 
 def standardised(rows: FloatArray) -> FloatArray:

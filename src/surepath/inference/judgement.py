@@ -185,7 +185,7 @@ def _judged(
             terms.beyond_ties(spread, tolerance) for spread in widths.guesses(values.variance)
         ]
         close = Close(machine, values, spreads, shortfalls, widths.noise(machine), guesses)
-        among = widths.among(close.others(plan))
+        among = widths.among(close.others(plan), close.rivals(plan))
         excess = partial(terms.excess, tolerance=tolerance, among=among)
         found = challengers(
             machine, plan, values, spreads, guesses, widths.width, excess, shortfalls, among,

@@ -23,7 +23,7 @@ from surepath.system import Actions, IntArray
 
 
 def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
-    """The plan as it stands, as often as it takes to compare it with what was pooled."""
+    """The plan as it stands, as often as it takes to compare it with what was pooled elsewhere."""
     node, short = _root(judged), 0
     for action in judged.plan.actions:
         node = node.child(action)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepath.inference.paths import Path, Spreads
+from surepath.inference.paths import Path, Spreads, reach
 from surepath.inference.states import Automaton, Edge
 from surepath.inference.values import Values
 from surepath.system import FloatArray, IntArray
@@ -52,6 +52,21 @@ class Close:
             combined = (weight * noise + best[back] for noise, back in found)
             best[level] = max([best[level + 1], *combined])
         return (best[0] - heaviest) / largest if largest > 0 else 0.0
+
+    def rivals(self, plan: Path) -> int:
+        """How many ways through some level are so close to the plan that any of them may be better.
+
+        Of several that are equal, the plan is the one that chance has favoured most; what is truly
+        better is one among them that it has not.
+        """
+        most, value = 0, float(self.values.best(0)[0])
+        layers = zip(plan.edges, reach(self.machine), self.values.q, strict=True)
+        for level, (own, before, q) in enumerate(layers):
+            lead = value - (before[:, None] + q)
+            spread = self.spreads[level] + self.shortfalls[level][own]
+            close = (lead * np.abs(lead) < spread) & (self.noise[level] > 0)
+            most = max(most, int(close.sum()) - bool(close[own]))
+        return most
 
     def _open(self, plan: Path, level: int, away: _Excursions) -> Iterator[tuple[float, int]]:
         """Noise of the ways to leave the plan here that may pay, and where they are back on it."""

@@ -6,7 +6,7 @@ import math
 
 from surepath.inference.consistency import read_differently
 from surepath.inference.judgement import Judgement
-from surepath.inference.merge_audit import walks
+from surepath.inference.merge_audit import own_walk, walks
 from surepath.inference.paths import Challenger
 from surepath.inference.separation import as_total_variation
 from surepath.inference.terms import EXACT, MOST_SEQUENCES, Terms
@@ -49,7 +49,9 @@ def conclude(
             f"readings were declared exact, but those after {noisy} differ from each other: give a "
             "number as separation",
         )
-    unfollowed = len(walks(judged, episodes, terms)) if judged.settled else 0
+    unfollowed = 0
+    if judged.settled:
+        unfollowed = len(own_walk(judged) + walks(judged, episodes, terms))
     status = _status(judged, terms, against, audit)
     if unfollowed and status.certified:
         status = Status.OPEN
@@ -84,8 +86,8 @@ def _remedy(terms: Terms) -> str:
 
 def _unfollowed(episodes: int, sequences: int) -> str:
     return (
-        f"the run stopped after {episodes} episodes: what was taken for one state has still to be "
-        f"followed to the end, along {sequences} sequences"
+        f"the run stopped after {episodes} episodes: the plan, or what was taken for one state, has "
+        f"still to be followed to the end, along {number(sequences)} sequences"
     )
 
 

@@ -84,6 +84,31 @@ def worst_gaps(rng: np.random.Generator) -> Case:
     return case_of(Tabular(Dynamics(moves, rewards), np.ones((horizon, 1, 1))))
 
 
+# ---------------------------------------------------------------- one among equals
+
+
+def one_among_equals(rng: np.random.Generator) -> Case:
+    """A tree whose leaves all pay the same, but for one that pays more by about the tolerance.
+
+    Whoever takes the leaf that looks best takes the one that chance has favoured most, and holds
+    the better one against that. Every state shows by itself, so nothing is merged wrongly.
+    """
+    horizon, actions = ((1, 25), (2, 5), (2, 8), (3, 3), (3, 5), (6, 2))[rng.integers(6)]
+    states = actions ** (horizon - 1)
+    transitions = np.zeros((horizon, states, actions), dtype=np.int64)
+    for level in range(horizon - 1):
+        reached = np.arange(actions**level)[:, None]
+        transitions[level, : len(reached)] = reached * actions + np.arange(actions)
+    base = rng.uniform(0.3, 0.85)
+    rewards = np.zeros(transitions.shape)
+    rewards[-1] = base
+    tolerance = TUNING.tolerance * base**0.5  # of rewards that are 0 or 1
+    more = min(tolerance * rng.uniform(0.9, 1.3), 1 - base)
+    rewards[-1, rng.integers(states), rng.integers(actions)] += more
+    laws = np.broadcast_to(np.eye(states), (horizon, states, states))
+    return case_of(Tabular(Dynamics(transitions, rewards), laws.copy()))
+
+
 # ---------------------------------------------------------------- close calls
 
 
@@ -137,6 +162,7 @@ FAMILIES = (
     Family("lotteries", lottery, 50_000),
     Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
     Family("worst gaps", worst_gaps, 50_000),
+    Family("one among equals", one_among_equals, 50_000),
     Family("close calls", close_calls, 1_000_000, runs=40),
     Family("late payoff", late_payoff, 50_000),
     Family("never paid", never_paid, 50_000),
