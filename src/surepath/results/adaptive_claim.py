@@ -86,8 +86,8 @@ def _remedy(terms: Terms) -> str:
 
 def _unfollowed(episodes: int, sequences: int) -> str:
     return (
-        f"the run stopped after {episodes} episodes: the plan, or what was taken for one state, has "
-        f"still to be followed to the end, along {number(sequences)} sequences"
+        f"the run stopped after {episodes} episodes: the plan, or what was taken for one state, "
+        f"has still to be followed to the end, along {sequences} sequences"
     )
 
 

@@ -87,18 +87,22 @@ def worst_gaps(rng: np.random.Generator) -> Case:
 # ---------------------------------------------------------------- one among equals
 
 
+TREES = ((1, 25), (2, 5), (2, 8), (3, 3), (3, 5), (6, 2))
+"""Levels and actions."""
+
+
 def one_among_equals(rng: np.random.Generator) -> Case:
     """A tree whose leaves all pay the same, but for one that pays more by about the tolerance.
 
     Whoever takes the leaf that looks best takes the one that chance has favoured most, and holds
     the better one against that. Every state shows by itself, so nothing is merged wrongly.
     """
-    horizon, actions = ((1, 25), (2, 5), (2, 8), (3, 3), (3, 5), (6, 2))[rng.integers(6)]
+    horizon, actions = TREES[int(rng.integers(len(TREES)))]
     states = actions ** (horizon - 1)
     transitions = np.zeros((horizon, states, actions), dtype=np.int64)
     for level in range(horizon - 1):
-        reached = np.arange(actions**level)[:, None]
-        transitions[level, : len(reached)] = reached * actions + np.arange(actions)
+        below = np.arange(actions ** (level + 1)).reshape(-1, actions)
+        transitions[level, : len(below)] = below
     base = rng.uniform(0.3, 0.85)
     rewards = np.zeros(transitions.shape)
     rewards[-1] = base
