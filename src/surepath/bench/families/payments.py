@@ -98,11 +98,11 @@ def one_among_equals(rng: np.random.Generator) -> Case:
     the better one against that. Every state shows by itself, so nothing is merged wrongly.
     """
     horizon, actions = TREES[int(rng.integers(len(TREES)))]
-    states = actions ** (horizon - 1)
+    states = int(actions ** (horizon - 1))
     transitions = np.zeros((horizon, states, actions), dtype=np.int64)
     for level in range(horizon - 1):
-        below = np.arange(actions ** (level + 1)).reshape(-1, actions)
-        transitions[level, : len(below)] = below
+        for state in range(int(actions**level)):
+            transitions[level, state] = state * actions + np.arange(actions)
     base = rng.uniform(0.3, 0.85)
     rewards = np.zeros(transitions.shape)
     rewards[-1] = base
