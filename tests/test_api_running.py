@@ -48,7 +48,7 @@ def test_a_callback_sees_every_round_and_changes_nothing(guarantee: str) -> None
     assert last.actions == result.actions
     assert last.open_questions == 0
     assert last.gap >= 0
-    assert any(each.open_questions for each in told) == (guarantee == "calibrated")
+    assert guarantee == "proved" or any(each.open_questions for each in told)
     assert all(each.bound <= 4.0 for each in told)
     assert any(each.weakest for each in told)
     assert any(each.proof for each in told) == (guarantee == "proved")

@@ -14,6 +14,7 @@ from surepath.builtin_problems import Problem
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.terms import Terms
 from surepath.learners import adaptive
+from surepath.results import adaptive_claim
 
 DELTA = 0.1
 INSTANCES = 60
@@ -115,7 +116,8 @@ def test_less_evidence_shows(
     for level in ("evidence", "strength"):
         monkeypatch.setattr(Calibrated, level, property(lambda self: 0.002))
     monkeypatch.setattr(Terms, "merge_test", property(lambda self: None))
-    monkeypatch.setattr(adaptive, "own_walk", lambda *_: [])
+    for module in (adaptive, adaptive_claim):
+        monkeypatch.setattr(module, "own_walk", lambda *_: [])
     hasty = learn_all(range(3 * INSTANCES))
     assert failures(hasty) > stats.binom.isf(1e-3, 3 * INSTANCES, DELTA)
     assert failures(hasty) > failures(learned)

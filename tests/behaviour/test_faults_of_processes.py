@@ -119,21 +119,21 @@ class Slow(Walk):
     def play(self, actions, seed):
         with pathlib.Path("played").open("a") as log:
             log.write(".")
-        if pathlib.Path("played").stat().st_size > 400:
+        if pathlib.Path("played").stat().st_size > 200:
             time.sleep(3600)
         return super().play(actions, seed)
 """
 
 
 def interrupted(number: int, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The command, interrupted when an episode hangs after 400 others."""
+    """The command, interrupted when an episode hangs after 200 others."""
     (folder / "slow.py").write_text(SLOW)
     played = folder / "played"
     with subprocess.Popen(
         [*COMMAND, "learn", "slow:Slow", *options],
         cwd=folder, env=PATHS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
-        while running.poll() is None and not (played.exists() and played.stat().st_size > 400):
+        while running.poll() is None and not (played.exists() and played.stat().st_size > 200):
             threading.Event().wait(0.05)
         running.send_signal(number)
         out, said = running.communicate(timeout=TIMEOUT)

@@ -50,7 +50,7 @@ class Dependence:
         episodes = _with(self._waiting.pop(episodes.actions, None), episodes)
         if episodes.count < TUNING.dependence_batch:
             if len(self._waiting) < MOST_WAITING:
-                self._waiting[episodes.actions] = episodes
+                self._waiting[episodes.actions] = _copied(episodes)
             return
         steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
         read = [self._read(episodes, step) for step in range(steps)]
@@ -99,6 +99,11 @@ class Dependence:
             f" ({guilty[step]:.1f} standard deviations): the hidden state does not move "
             f"deterministically up to step {step}, or the start is not always the same"
         )
+
+
+def _copied(episodes: Episodes) -> Episodes:
+    """Whoever told them may use their memory again."""
+    return Episodes(episodes.actions, episodes.observations.copy(), episodes.rewards.copy())
 
 
 def _with(before: Episodes | None, episodes: Episodes) -> Episodes:

@@ -240,7 +240,8 @@ class Adaptive(Asking):
             judged = self._judged()
         if judged.complete:
             self._note(judged)
-        elif self.judgement is None:
+        else:
+            self.judgement, self.value = None, None
             self.incumbent = best_known(judged.machine)
         return judged
 
