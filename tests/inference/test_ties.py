@@ -55,12 +55,14 @@ def calibrated(machine: Automaton) -> Calibrated:
     return Calibrated(DELTA, (0.0, 1.0), 0.5, ways)
 
 
-def others(machine: Automaton) -> float:
+def close_of(machine: Automaton) -> Close:
     widths, values = calibrated(machine), estimate(machine, 1.0, 1.0)
-    guesses = widths.guesses(values.variance)
     sides = widths.spreads(machine), widths.shortfalls(machine)
-    close = Close(machine, values, *sides, widths.noise(machine), guesses)
-    return close.others(best_path(machine, values))
+    return Close(machine, values, *sides, widths.noise(machine), widths.guesses(values.variance))
+
+
+def others(machine: Automaton) -> float:
+    return close_of(machine).others(best_path(machine, estimate(machine, 1.0, 1.0)))
 
 
 def leads(*by_level: float) -> FloatArray:
@@ -71,6 +73,32 @@ def test_each_close_decision_counts_beside_the_first() -> None:
     assert others(road(leads(0.0))) == 0
     assert others(road(leads(0.01, 0.4))) == 0  # the other is decided
     assert others(road(leads(0.01, 0.02, 0.4, 0.0))) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("equals", [1, 5, 24])
+def test_ways_through_a_level_that_are_as_close_are_counted(equals: int) -> None:
+    """Beside the plan so many that pay as much, and some that pay far less."""
+    machine = road(np.array([[0.5] * (equals + 1) + [0.1] * 3]))
+    plan = best_path(machine, estimate(machine, 1.0, 1.0))
+    assert close_of(machine).rivals(plan) == equals
+    quiet = road(np.array([[0.5] * (equals + 1) + [0.1] * 3]), scatter=0.0)
+    assert close_of(quiet).rivals(plan) == 0  # what has no noise was not chosen by chance
+
+
+def test_equals_that_lie_behind_different_states_are_counted() -> None:
+    """A tree has few ways to leave the plan, and many leaves."""
+    machine = fork(np.full((2, 2), 0.5))
+    plan = best_path(machine, estimate(machine, 1.0, 1.0))
+    assert close_of(machine).rivals(plan) == 3
+
+
+def test_a_tie_is_wider_by_the_logarithm_of_its_rivals() -> None:
+    widths = calibrated(road(np.full((1, 30), 0.5)))
+    for rivals in (1, 2):
+        assert widths.among(0.0, rivals) == 1
+    strength = widths.strength
+    assert widths.among(0.0, 24) ** 2 * strength == pytest.approx(strength + math.log(12))
+    assert widths.among(3.0, 24) ** 2 * strength == pytest.approx(strength + math.log(12) + 1.5)
 
 
 def test_a_decision_among_several_actions_counts_for_more() -> None:
