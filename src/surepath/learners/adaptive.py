@@ -9,8 +9,10 @@ Each round the readings so far are judged (`judge`), and what is open decides wh
 4. ends of edges that may be another state than they are taken for, where that could matter;
 5. prefixes that pay differently from others of their state.
 
-All that is open is asked for at once, so that many can work on it; where more can than that takes,
-also what will probably be needed next (`ahead`).
+While the plan may well be another one, only what decides that is asked for: 3, or 4 and 5,
+whichever takes fewer episodes. Then all that is open is asked for at once, so that many can work on
+it; where more can than that takes, also what will probably be needed next (`ahead`). Whether
+prefixes are taken for one state at all is decided on the way (`bare_tree`).
 """
 
 from __future__ import annotations

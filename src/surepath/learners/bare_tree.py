@@ -27,7 +27,6 @@ from surepath.system import FloatArray
 MOST_LEAVES = 2**11
 """Sequences of a system of which the tree is considered: its judgement then takes a second."""
 
-
 TREE_IS_CHEAPER = "trying every sequence takes fewer episodes than telling states apart"
 MACHINE_IS_CHEAPER = "telling states apart takes far fewer episodes than trying every sequence"
 
@@ -60,10 +59,7 @@ class TreeOrMachine:
             self._future = terms.shape.future
             if not judged.unsure_ends or not _tree_is_cheaper(judged, terms, root):
                 return None
-            return (
-                terms.tree(),
-                "trying every sequence takes fewer episodes than telling states apart",
-            )
+            return terms.tree(), TREE_IS_CHEAPER
         if root.count < self._look_on or not judged.open:
             return None
         self._look_on = math.ceil(TUNING.looks_apart * root.count)
