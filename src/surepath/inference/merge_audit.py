@@ -34,7 +34,8 @@ def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
 def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions, int]]:
     """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
 
-    Those that promise most come first: a wrong one matters most there. Empty when all is done.
+    Those that promise most come first: a wrong one matters most there. What was followed and turned
+    out to be a state of its own was followed all the same. Empty when all is done.
     """
     root, readings = _root(judged), terms.merge_readings
     if terms.exact:
@@ -42,12 +43,9 @@ def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions,
         episodes = min(episodes, int(judged.machine.layers[-1].count.sum()))
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
-    wanted = list[tuple[Actions, int]]()
-    for actions in _merged(judged)[:several]:
-        short = readings - root.walked(actions)
-        if short > 0:
-            wanted.append((actions, short))
-    return wanted
+    left = [way for way in _merged(judged, readings)[:several] if way is not None]
+    short = [readings - root.walked(way) for way in left]
+    return [(way, count) for way, count in zip(left, short, strict=True) if count > 0]
 
 
 def unfollowed(
@@ -92,25 +90,31 @@ def _root(judged: Judgement) -> Node:
     return judged.machine.layers[0].here.columns.nodes[0]
 
 
-def _merged(judged: Judgement) -> list[Actions]:
-    """For every merge a sequence that takes it and goes on as is best, the most promising first."""
+def _merged(judged: Judgement, readings: int) -> list[Actions | None]:
+    """For every merge a sequence that takes it and goes on as is best, the most promising first.
+
+    None for what was followed so often and, by that, turned out to be a state of its own: one that
+    was not tried, but for the way on that was followed.
+    """
     machine, before = judged.machine, reach(judged.machine)
-    found = list[tuple[float, Actions]]()
+    found = list[tuple[float, Actions | None]]()
     for level, layer in enumerate(machine.layers[:-1]):
         sorting = layer.sorting
         if sorting is None:
             continue
-        for i in np.flatnonzero(sorting.merges.tested).tolist():
+        below = machine.layers[level + 1]
+        followed = ~below.expanded & (below.count.max(axis=1) >= readings)
+        merged = sorting.merges.tested
+        for i in np.flatnonzero(merged | followed[sorting.labels]).tolist():
             edge = sorting.edges[i]
             state = int(layer.target[edge])
             promise = before[level][edge[0]] + layer.mean[edge]
             promise += float(judged.values.best(level + 1)[state])
             start = (*layer.prefixes[edge[0]], edge[1])
-            found.append(
-                (float(promise), _onwards(machine, judged.values, level + 1, state, start))
-            )
-    found.sort(key=lambda each: (-each[0], each[1]))
-    return [actions for _, actions in found]
+            way = _onwards(machine, judged.values, level + 1, state, start) if merged[i] else None
+            found.append((float(promise), way))
+    found.sort(key=lambda each: (-each[0], each[1] or ()))
+    return [way for _, way in found]
 
 
 def _onwards(machine: Automaton, values: Values, level: int, state: int, start: Actions) -> Actions:
