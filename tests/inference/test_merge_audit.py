@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 import surepath
+from surepath.inference.merge_audit import walks
+from surepath.inference.tuning import TUNING
+from surepath.learners import adaptive
 from surepath.system import Actions, Episodes, steps_of
 
 
@@ -48,3 +52,21 @@ def test_what_is_one_state_is_followed_and_stays_one() -> None:
     assert problem.is_optimal(found.actions)
     assert "merging" in found.certificate.rests_on
     assert not any(note.startswith("future: ") for note in found.certificate.notes)
+
+
+def test_what_turns_out_to_be_a_state_of_its_own_was_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where places lie close together, following a merge ends it: no other one takes its place."""
+    followed = list[int]()
+
+    def noted(*given: Any) -> list[tuple[Actions, int]]:
+        wanted = walks(*given)
+        followed.append(sum(count for _, count in wanted))
+        return wanted
+
+    monkeypatch.setattr(adaptive, "walks", noted)
+    found = surepath.learn(surepath.make("continuous", seed=1), seed=1)
+    assert found.certified
+    assert "prediction" in found.certificate.rests_on
+    assert 0 < sum(followed) <= 2 * TUNING.followed_share * found.episodes

@@ -8,6 +8,7 @@ from there. Whether they pay and go on like the rest is then seen by the tests t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,12 +39,14 @@ def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions,
     out to be a state of its own was followed all the same. Empty when all is done.
     """
     root, readings = _root(judged), terms.merge_readings
+    enough = float(readings)
     if terms.exact:
         # Episodes that only read where they come to are not what such a run is short of.
         episodes = min(episodes, int(judged.machine.layers[-1].count.sum()))
+        enough = math.inf  # following what reads the same does not show that it is another state
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
-    left = [way for way in _merged(judged, readings)[:several] if way is not None]
+    left = [way for way in _merged(judged, enough)[:several] if way is not None]
     short = [readings - root.walked(way) for way in left]
     return [(way, count) for way, count in zip(left, short, strict=True) if count > 0]
 
@@ -90,11 +93,11 @@ def _root(judged: Judgement) -> Node:
     return judged.machine.layers[0].here.columns.nodes[0]
 
 
-def _merged(judged: Judgement, readings: int) -> list[Actions | None]:
+def _merged(judged: Judgement, enough: float) -> list[Actions | None]:
     """For every merge a sequence that takes it and goes on as is best, the most promising first.
 
-    None for what was followed so often and, by that, turned out to be a state of its own: one that
-    was not tried, but for the way on that was followed.
+    None for what was followed often enough and, by that, turned out to be a state of its own: one
+    that was not tried, but for the way on that was followed.
     """
     machine, before = judged.machine, reach(judged.machine)
     found = list[tuple[float, Actions | None]]()
@@ -103,7 +106,7 @@ def _merged(judged: Judgement, readings: int) -> list[Actions | None]:
         if sorting is None:
             continue
         below = machine.layers[level + 1]
-        followed = ~below.expanded & (below.count.max(axis=1) >= readings)
+        followed = ~below.expanded & (below.count.max(axis=1) >= enough)
         merged = sorting.merges.tested
         for i in np.flatnonzero(merged | followed[sorting.labels]).tolist():
             edge = sorting.edges[i]
