@@ -85,10 +85,9 @@ def test_a_right_guess_takes_few_comparisons() -> None:
     order = list(range(40))
     counted = Counted()
     labels, _ = one_by_one(samples, counted.against(samples), order, np.full(40, UNKNOWN))
-    assert counted.calls == 40
-    counted.calls = 0
+    unguided, counted.calls = counted.calls, 0
     one_by_one(samples, counted.against(samples), order, labels)
-    assert counted.calls == 1
+    assert counted.calls < unguided / 4
 
 
 @pytest.mark.parametrize("largest", [3, LARGEST_TABLE - 1, LARGEST_TABLE, 10**7])
