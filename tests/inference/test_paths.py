@@ -167,6 +167,7 @@ def test_what_is_settled_within_the_resolution_loses_less(width: Width) -> None:
 def test_thinning_only_widens(monkeypatch: pytest.MonkeyPatch, labels: int, width: Width) -> None:
     few = replace(TUNING, most_labels=labels)
     monkeypatch.setattr(surepath.inference.paths, "TUNING", few)
+    monkeypatch.setattr(surepath.inference.paths, "LARGEST_FRONT", labels)
     wider = 0
     for seed in range(60):
         case = Case(seed, width, with_gap, (5, 3, 3))
@@ -199,6 +200,27 @@ def test_with_enough_labels_nothing_is_thinned() -> None:
     )  # fmt: skip
     assert many.excess == pytest.approx(max(wide - (0.9 - worth)))
     assert few.excess > many.excess + 1e-3
+
+
+@pytest.mark.parametrize("width", WIDTHS, ids=["root", "sum"])
+def test_nothing_stays_open_because_few_labels_were_told_apart(
+    monkeypatch: pytest.MonkeyPatch, width: Width
+) -> None:
+    """Where only thinning keeps a question open, it is asked again with more labels."""
+    monkeypatch.setattr(surepath.inference.paths, "TUNING", replace(TUNING, most_labels=2))
+    helped = 0
+    for seed in range(60):
+        case = Case(seed, width, with_gap, (5, 3, 3))
+        for challenger in case.found:
+            exact = max(each for *_, each in case.leaving(challenger.level, challenger.action))
+            assert (challenger.excess < 0) == (exact < 0)
+        with monkeypatch.context() as patched:
+            patched.setattr(surepath.inference.paths, "LARGEST_FRONT", 2)
+            thinned = Case(seed, width, with_gap, (5, 3, 3)).found
+        settled = [sum(one.excess < 0 for one in found) for found in (thinned, case.found)]
+        assert settled[0] <= settled[1]
+        helped += settled[0] < settled[1]
+    assert helped  # else nothing of this was tested
 
 
 def test_a_state_that_was_only_predicted_ends_the_challenger_there() -> None:

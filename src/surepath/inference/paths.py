@@ -29,6 +29,9 @@ Width: TypeAlias = Callable[[FloatArray], FloatArray]
 Spreads: TypeAlias = list[FloatArray]
 """Of every edge, [S, A] for each level."""
 
+LARGEST_FRONT = 2**14
+"""Continuations of a state beyond which no more are told apart: a few megabytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Path:
@@ -128,16 +131,40 @@ def challengers(
     Of a challenger it matters what its edges may be worth more than they seem (`spreads`), of the
     plan what they may be worth less (`shortfalls`; without them the same). among: how much wider a
     difference is that the plan does not lead for certain. most_labels: continuations that are told
-    apart from each state, where that is not the usual number.
+    apart from each state at first, where that is not the usual number. Where a question is open
+    only because so few are, more of them are.
     """
+    labels = most_labels or TUNING.most_labels
+    while True:
+        found, thinned = _challengers(
+            machine, plan, values, spreads, guesses, width, excess, shortfalls, among, labels
+        )
+        if not thinned or labels >= LARGEST_FRONT:
+            return found
+        labels *= 4
+
+
+def _challengers(
+    machine: Automaton,
+    plan: Path,
+    values: Values,
+    spreads: Spreads,
+    guesses: list[FloatArray],
+    width: Width,
+    excess: Callable[[FloatArray, FloatArray], FloatArray],
+    shortfalls: Spreads | None,
+    among: float,
+    most_labels: int,
+) -> tuple[list[Challenger], bool]:
+    """The challengers; and whether one is open only by what thinning added to its spread."""
     own = spreads if shortfalls is None else shortfalls
     signed = [spread.copy() for spread in spreads]
     for level, edge in enumerate(plan.edges):
         # A path that comes back to the plan shares this edge with it: its spread is not added, and
         # that of the plan, counted below, is taken back.
         signed[level][edge] = -own[level][edge]
-    fronts = _fronts(machine, values, guesses, signed, most_labels or TUNING.most_labels)
-    found = list[Challenger]()
+    fronts = _fronts(machine, values, guesses, signed, most_labels)
+    found, thinned = list[Challenger](), False
     value = spread = 0.0
     for level in range(machine.horizon - 1, -1, -1):
         state, chosen = plan.edges[level]
@@ -154,6 +181,9 @@ def challengers(
                 path = _trace(machine, fronts, level, (state, action), worst)
                 stop = level + len(path.edges)
                 guess = 0.0 if stop == machine.horizon else float(guesses[stop][path.end])
+                passed = (signed[h][edge] for h, edge in enumerate(path.edges, start=level))
+                alone = np.maximum(spread + guess + math.fsum(passed), 0.0)
+                thinned |= bool(excess(margins[worst], width(alone)) < 0 <= beyond[worst])
                 found.append(
                     Challenger(
                         level=level,
@@ -166,7 +196,7 @@ def challengers(
                         loss=float(gains.max()),
                     )
                 )
-    return found[::-1]
+    return found[::-1], thinned
 
 
 def _fronts(

@@ -275,7 +275,8 @@ class Tuning:
     most_labels: int = _cost(
         64,
         "Continuations that are kept for each state when the hardest challenger is searched. More "
-        "are thinned by rounding spreads up, which only widens what is said.",
+        "are thinned by rounding spreads up, which only widens what is said; where a question is "
+        "open only by that, the search is repeated with four times as many.",
     )
     most_exact_labels: int = _cost(
         1024,
