@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from surepath.bench import passes
 from surepath.bench.harness import recorded_timings
@@ -70,6 +72,19 @@ def test_finders_keep_to_their_timings(timed: Recorded) -> None:
     assert few.method == "sequential halving, not told"
     assert math.isnan(few.loss)
     assert passes._answered([few]) == ("needs more timings", "-")
+
+
+def test_a_recording_tells_what_lies_two_standard_errors_apart(timed: Recorded) -> None:
+    """Of pairs of equal binaries about one in twenty looks further apart than that."""
+    rng = np.random.default_rng(0)
+    apart = 0
+    for _ in range(400):
+        equal = replace(timed, paid=rng.normal(0.5, 0.1, (2, 100)))
+        low, high = sorted(equal.values.tolist())
+        apart += high - low > equal.resolution * high
+    # 5 % of 400 (Student's t with many degrees of freedom), within what chance explains.
+    low, high = stats.binom.interval(0.999, 400, 0.047)
+    assert low <= apart <= high
 
 
 def test_pipelines_are_not_cut(timed: Recorded) -> None:
