@@ -13,6 +13,7 @@ import surepath
 from surepath.builtin_problems import Problem
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.terms import Terms
+from surepath.inference.tuning import TUNING
 from surepath.learners import adaptive
 from surepath.results import adaptive_claim
 
@@ -91,14 +92,20 @@ def test_calibrated_failures_stay_below_delta(
 def test_every_run_ends_with_a_certificate(
     learned: list[tuple[Problem, surepath.Result]], future: int
 ) -> None:
-    """Whatever its features can tell apart is read until it is told apart."""
+    """Whatever its features can tell apart is read until it is told apart.
+
+    By chance a sound run looks as if it drifted; no more of them may than that explains.
+    """
     refused = list[str]()
-    for _, result in learned + learn_all(range(222, 223)):
+    results = learned + learn_all(range(222, 223))
+    for _, result in results:
         terms = result.certificate.terms
         assert terms is not None
         if terms.shape.future == future and not result.certified:
             refused.append(result.certificate.reason)
-    assert refused == []
+    drifting = [reason for reason in refused if "changed while the run went on" in reason]
+    assert len(drifting) <= stats.binom.isf(1e-3, len(results), TUNING.drift_alarm)
+    assert refused == drifting
 
 
 def test_intervals_hold_the_optimal_value(learned: list[tuple[Problem, surepath.Result]]) -> None:

@@ -122,7 +122,7 @@ def test_what_is_told_may_be_overwritten_afterwards() -> None:
 
 
 def test_the_history_is_dropped_when_there_is_no_room_left() -> None:
-    told = heard(features=outlook(16, most=20))
+    told = heard(features=outlook(16, most=18))
     assert told.growth.features.full
     assert told.growth._history == []
 

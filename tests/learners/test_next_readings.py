@@ -34,7 +34,7 @@ def test_cover_gives_every_known_edge_its_readings(
     for seed in range(20):
         rng = np.random.default_rng(seed)
         machine = random_machine(rng, *sizes, counts)
-        wanted = cover(machine, 8, rng)
+        wanted = cover(machine, 8, rng, merges=False)
         for actions, count in wanted:
             assert 1 <= len(actions) <= machine.horizon
             assert set(actions) <= set(range(machine.n_actions))
@@ -56,6 +56,20 @@ def test_cover_reads_several_edges_at_a_time() -> None:
         assert {count for _, count in wanted} == {4}
         # Every level is left by at least as many sequences as it has edges; no need of many more.
         assert len(wanted) <= 2 * max(layer.count.size for layer in machine.layers)
+
+
+def test_what_is_probably_passed_is_not_asked_for_twice() -> None:
+    """Where new edges most likely lead to known states, cover waits for what it comes to."""
+    fewer = 0
+    for seed in range(10):
+        machine = random_machine(np.random.default_rng(seed), 8, 3, 3, counts=(0, 1))
+        asked = [
+            sum(count for _, count in cover(machine, 5, np.random.default_rng(0), merges=merges))
+            for merges in (True, False)
+        ]
+        assert asked[0] <= asked[1]
+        fewer += asked[0] < asked[1]
+    assert fewer == 10
 
 
 @pytest.mark.parametrize("counts", [(0, 3, 20), (0,), (1, 9)])

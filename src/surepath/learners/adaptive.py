@@ -249,8 +249,9 @@ class Adaptive(Asking):
 
     def _wanted(self, judged: Judgement) -> Asked:
         machine = judged.machine
-        if missing(machine, self.terms.first_readings):
-            return {Purpose.EXPLORE: cover(machine, self.terms.first_readings, self._choices)}
+        first, merges = self.terms.first_readings, self.terms.shape.merges
+        if missing(machine, first):
+            return {Purpose.EXPLORE: cover(machine, first, self._choices, merges=merges)}
         if len(judged.plan.edges) < self.horizon:
             return {Purpose.EXPLORE: self._explore(judged)}
         if self.dependence.hopeless:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,14 +13,21 @@ from surepath.inference.values import shortage
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, steps_of
 
+Place: TypeAlias = tuple[int, Edge]
+"""A level, and an edge there."""
 
-def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tuple[Actions, int]]:
+
+def cover(
+    machine: Automaton, least: int, rng: np.random.Generator, *, merges: bool = True
+) -> list[tuple[Actions, int]]:
     """Sequences and counts that give every edge `least` readings, several edges at a time.
 
     Of a level with many states, only as many are covered as it takes to predict the rest.
 
     An episode reads every edge it passes, so each sequence goes on past the edge it is for, along
-    whatever is still short of readings; where nobody has been yet, by actions drawn at random.
+    whatever is still short of readings; where nobody has been yet, by actions drawn at random. What
+    it only probably passes counts as read too: what is short after all is seen when it was run.
+    merges: whether prefixes may be one state; else what nobody has taken leads nowhere known.
     """
     short = shortage(machine, least)
     gains = Gains(machine, short)
@@ -28,9 +35,10 @@ def cover(machine: Automaton, least: int, rng: np.random.Generator) -> list[tupl
     for level, layer in enumerate(machine.layers):
         for state, action in np.argwhere(short[level] > 0).tolist():
             if (count := int(short[level][state, action])) > 0:
-                onwards = _onwards(machine, short, gains, level, (state, action), rng)
+                onwards, supposed = _onwards(machine, short, gains, level, (state, action), rng)
                 actions = (*layer.prefixes[state], action, *onwards)
-                gains.renew(_charge(machine, short, actions, count), level)
+                edges = [*_passed(machine, actions), *(supposed if merges else ())]
+                gains.renew(_charge(short, edges, count), level)
                 wanted.append((actions, count))
     return wanted
 
@@ -42,9 +50,12 @@ def _onwards(
     level: int,
     edge: Edge,
     rng: np.random.Generator,
-) -> Actions:
-    """How to go on after the edge so that as many edges as possible that are short get read."""
-    actions, useful = list[int](), 0
+) -> tuple[Actions, list[Place]]:
+    """How to go on after the edge so that as many edges as possible that are short get read.
+
+    And the edges that are passed if states are what they are supposed to be.
+    """
+    actions, useful, edges = list[int](), 0, list[Place]()
     state = int(machine.layers[level].target[edge])
     supposed = False  # whether where it leads was only guessed on the way
     for below in range(level + 1, machine.horizon):
@@ -67,8 +78,10 @@ def _onwards(
         actions.append(action)
         if short[below][state, action] > 0:
             useful = len(actions)
+        if supposed:
+            edges.append((below, (state, action)))
         state = int(machine.layers[below].target[state, action])
-    return tuple(actions[:useful])
+    return tuple(actions[:useful]), [place for place in edges if place[0] <= level + useful]
 
 
 def _only_measures(machine: Automaton, level: int) -> bool:
@@ -109,22 +122,24 @@ class Gains:
         return gains + np.where(unknown, best.mean(), best[self._machine.layers[level].target])
 
 
-def _charge(
-    machine: Automaton, short: list[FloatArray], actions: Actions, count: int
-) -> Container[int]:
-    """Take `count` off the shortage of every edge that the actions are known to pass.
-
-    Returns the levels where an edge is short no more.
-    """
-    state, changed = 0, set[int]()
+def _passed(machine: Automaton, actions: Actions) -> Iterator[Place]:
+    """The edges that the actions are known to pass."""
+    state = 0
     for level, action in enumerate(actions):
-        left = short[level].item(state, action)
-        short[level][state, action] = left - count
-        if left > 0 >= left - count:
-            changed.add(level)
+        yield level, (state, action)
         state = machine.layers[level].target.item(state, action)
         if state == UNKNOWN:
             break
+
+
+def _charge(short: list[FloatArray], edges: Iterable[Place], count: int) -> Container[int]:
+    """Take `count` off the shortage of edges; returns the levels where one is short no more."""
+    changed = set[int]()
+    for level, edge in edges:
+        left = short[level].item(*edge)
+        short[level][edge] = left - count
+        if left > 0 >= left - count:
+            changed.add(level)
     return changed
 
 
