@@ -27,6 +27,7 @@ from surepath.inference.values import Values, estimate, missing
 from surepath.readings.columns import TrieColumns
 from surepath.readings.trie import Node
 from surepath.system import Actions
+from surepath.theory.special import chi_square_tail
 
 NOTHING_AHEAD = GoingOn(None, [])
 """Before anybody has looked whether what looks alike goes on alike."""
@@ -42,6 +43,7 @@ class UnsureEnd:
     onwards: Actions  # and how to go on: to where its window was read least
     count: int  # readings there
     needed: int  # further ones that will probably settle it
+    chance: float  # of a difference like that, or a larger one, if it is the state it is taken for
 
     @property
     def more(self) -> int:
@@ -262,13 +264,17 @@ def _of_level(level: int, sorting: Sorting, which: list[int], terms: Terms) -> l
     depth = min(shape.future, shape.horizon - level - 1)
     ways = ways_through(shape.n_actions, depth)[0]
     found = list[UnsureEnd]()
-    for i, times in zip(which, growth.tolist(), strict=True):
+    differences = merges.apart.at(which)
+    chances = chi_square_tail(np.maximum(differences.freedom, 1), differences.squared)
+    for i, times, chance in zip(which, growth.tolist(), chances.tolist(), strict=True):
         own, rest = float(merges.own[i]), float(merges.rest[i])
         read = i if own <= rest else _founder(sorting, i)
         fewer, others = min(own, rest), max(own, rest)
         onwards, needed = ways[int(merges.way[i])], _needed(fewer, others, times)
         found.append(
-            UnsureEnd(level, sorting.edges[i], sorting.edges[read], onwards, int(fewer), needed)
+            UnsureEnd(
+                level, sorting.edges[i], sorting.edges[read], onwards, int(fewer), needed, chance
+            )
         )
     return found
 

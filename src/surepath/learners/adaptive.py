@@ -28,7 +28,7 @@ from surepath.features import Features
 from surepath.features.growing import Growing
 from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
-from surepath.inference.judgement import Judgement, judge
+from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.merge_audit import own_walk, walks
 from surepath.inference.paths import Challenger, best_known, reach
 from surepath.inference.states import Automaton, columns_of
@@ -260,7 +260,8 @@ class Adaptive(Asking):
         if doubtful and not self.terms.exact:
             return self._cheaper_first(judged, doubtful)
         apart = self._tell_apart_all(judged, judged.open)
-        found = {Purpose.TELL_APART: apart, Purpose.IDENTIFY: self._identify_all(judged, apart)}
+        identify = self._identify(judged, judged.unsure_ends, apart)
+        found = {Purpose.TELL_APART: apart, Purpose.IDENTIFY: identify}
         if any(found.values()):
             return found
         return {Purpose.CERTIFY: self._certify(judged)}
@@ -269,11 +270,13 @@ class Adaptive(Asking):
         """While the plan may well be another one: what makes it so, or what the states are.
 
         Whichever takes fewer episodes now: paths may be hard to tell apart because an end is taken
-        for another state than it is, and ends need not be known to find a good plan.
+        for another state than it is, and ends need not be known to find a good plan. Of the ends,
+        those that look least like what they are taken for: one that is another state is most
+        likely among them, and then what lies behind it is found.
         """
         found = {
             Purpose.TELL_APART: self._tell_apart_all(judged, doubtful),
-            Purpose.IDENTIFY: self._identify_all(judged, ()),
+            Purpose.IDENTIFY: self._identify(judged, _least_alike(judged.unsure_ends), ()),
         }
         cost = {each: episodes_of(wanted) for each, wanted in found.items() if wanted}
         purpose = min(cost, key=lambda each: cost[each])
@@ -283,11 +286,11 @@ class Adaptive(Asking):
         wanted = [each for one in several for each in self._tell_apart(judged, one)]
         return exactly(judged, wanted, self.terms) if self.terms.exact else wanted
 
-    def _identify_all(self, judged: Judgement, ran: Sequence[Wanted]) -> list[Wanted]:
+    def _identify(
+        self, judged: Judgement, ends: Sequence[UnsureEnd], ran: Sequence[Wanted]
+    ) -> list[Wanted]:
         """Readings that say which state an edge leads to, or a prefix is."""
-        needs = [
-            Need(each.level, each.read, each.onwards, each.more) for each in judged.unsure_ends
-        ]
+        needs = [Need(each.level, each.read, each.onwards, each.more) for each in ends]
         return together(judged.machine, self.root, needs, ran) + once_more(judged, self.root)
 
     def _certify(self, judged: Judgement, *, drawn: bool = True) -> list[Wanted]:
@@ -379,6 +382,11 @@ class Adaptive(Asking):
             weakest=_weakest(judged) if judged.challengers else "",
             states=states_of(judged.machine),
         )
+
+
+def _least_alike(ends: Sequence[UnsureEnd]) -> list[UnsureEnd]:
+    ranked = sorted(ends, key=lambda each: each.chance)
+    return ranked[: math.ceil(TUNING.least_alike * len(ranked))]
 
 
 def _weakest(judged: Judgement) -> str:
