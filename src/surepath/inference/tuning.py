@@ -223,7 +223,7 @@ class Tuning:
     )
 
     # ------------------------------------------------ what to read next?
-    first_readings: int = _cost(8, "Readings of every edge before anything is decided.")
+    first_readings: int = _cost(4, "Readings of every edge before anything is decided.")
     first_symbols: int = _cost(
         5, "The same of symbols: there is no noise of theirs that has to be known first."
     )

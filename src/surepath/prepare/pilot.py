@@ -13,7 +13,7 @@ from surepath.run.runner import Runner
 from surepath.run.seeds import PILOT, choices_beside
 from surepath.system import Actions, Episodes, Readings, Request, steps_of
 
-SEQUENCES, EPISODES = 64, 4
+SEQUENCES, EPISODES = 64, 2
 """Random action sequences of a pilot, and how often each is run: many places, a little noise."""
 
 
