@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import surepath
 from machines import coins, paths_from, read_trie, shape_of, symbols, written_trie
@@ -206,6 +207,16 @@ def three_ends(seen: Cloud, pays: RewardMoments, low: float = 0.0) -> tuple[Node
         }
     )
     return root, terms_of(Shape(2, 3, 2, symbols=True), reward_range=(low, 1.0))
+
+
+def test_the_chance_of_an_end_says_how_odd_it_looks() -> None:
+    """If it is the state that it is taken for; the fewer heads it shows, the smaller."""
+    pays = coins(MANY, 0.85)
+    found = [judged(*three_ends(symbols(*seen), pays)) for seen in ((4, 0), (3, 1))]
+    usual, odd = (each.unsure_ends[0].chance for each in found)
+    # A share of 0.75 of four is one standard deviation from 0.9.
+    assert odd == pytest.approx(2 * stats.norm.sf(1), abs=1e-4)
+    assert odd < usual < 1
 
 
 def test_an_end_is_unsure_while_it_may_be_another_state() -> None:
