@@ -311,7 +311,7 @@ def test_features_of_ones_own() -> None:
 
 def test_a_budget_binds_what_is_spent_before_the_run_as_well() -> None:
     problem = surepath.make("continuous", horizon=3)
-    with pytest.raises(surepath.InputError, match="pilot of 256 episodes"):
+    with pytest.raises(surepath.InputError, match="pilot of 128 episodes"):
         surepath.learn(problem, schedule=CUSTOM, budget=100)
     overcomplete = surepath.make("overcomplete")
     with pytest.raises(surepath.InputError, match="more episodes than the budget"):
