@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import surepath
 from surepath.inference.merge_audit import walks
@@ -34,15 +35,20 @@ class Unseen:
 
 
 @pytest.mark.usefixtures("always_merging")
-@pytest.mark.parametrize("seed", range(6))
-def test_states_that_differ_only_in_the_last_reward_are_told_apart(seed: int) -> None:
-    system = Unseen(seed)
-    found = surepath.learn(system, seed=seed, budget=50_000)
-    loss = max(system.pays.values()) - system.pays[found.actions]
-    assert found.certified
-    assert found.certificate.tolerance is not None
-    assert loss <= found.certificate.tolerance
-    assert any(note.startswith("future: ") for note in found.certificate.notes)
+def test_states_that_differ_only_in_the_last_reward_are_told_apart() -> None:
+    """Nothing that is read shows it. More false ones than this come by chance once in 1000."""
+    seeds, delta, false = range(20), 0.05, 0
+    for seed in seeds:
+        system = Unseen(seed)
+        found = surepath.learn(system, seed=seed, delta=delta, budget=50_000)
+        loss = max(system.pays.values()) - system.pays[found.actions]
+        assert found.certified
+        assert found.certificate.tolerance is not None
+        if loss > found.certificate.tolerance:
+            false += 1
+        else:
+            assert any(note.startswith("future: ") for note in found.certificate.notes)
+    assert false <= stats.binom.isf(1e-3, len(seeds), delta)
 
 
 def test_what_is_one_state_is_followed_and_stays_one() -> None:
