@@ -21,7 +21,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import surepath
 from cranes import Camera, Crane, learn, pilot, resolved
+from surepath.prepare.pilot import EPISODES, SEQUENCES
 from surepath.readings.embedding import KernelMap
+
+READ = SEQUENCES * EPISODES * Crane.horizon
+"""Observations of a pilot: those after the last action are not read."""
 
 
 class Hollow(Kernel):
@@ -63,11 +67,14 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "a class": (lambda: StandardScaler, r"the class StandardScaler.*StandardScaler\(\.\.\.\)"),
     "a kernel class": (lambda: RBF, r"the class RBF.*RBF\(\.\.\.\)"),
     "one-hot": (lambda: "onehot", "need discrete observations.*Crane"),
-    "one-dimensional": (lambda: lambda x: x[:, 0], r"\[n, d\].*shape \(1024,\).*values\[:, None\]"),
-    "three-dimensional": (lambda: lambda x: x[None], r"shape \(1, 1024, 2\)"),
-    "empty": (lambda: lambda x: x[:, :0], r"shape \(1024, 0\)"),
-    "too few rows": (lambda: lambda x: x[:-1], r"shape \(1024, 2\).*shape \(1023, 2\)"),
-    "other rows": (lambda: lambda x: x[:, : 1 + (len(x) == 1024)], r"\(500, 2\).*\(500, 1\)"),
+    "one-dimensional": (
+        lambda: lambda x: x[:, 0],
+        rf"\[n, d\].*shape \({READ},\).*values\[:, None\]",
+    ),
+    "three-dimensional": (lambda: lambda x: x[None], rf"shape \(1, {READ}, 2\)"),
+    "empty": (lambda: lambda x: x[:, :0], rf"shape \({READ}, 0\)"),
+    "too few rows": (lambda: lambda x: x[:-1], rf"shape \({READ}, 2\).*shape \({READ - 1}, 2\)"),
+    "other rows": (lambda: lambda x: x[:, : 1 + (len(x) == READ)], r"\(500, 2\).*\(500, 1\)"),
     "complex": (lambda: lambda x: np.exp(1j * x), "must be real.*complex128"),
     "text": (lambda: lambda x: [["a"]] * len(x), "features must be an array of numbers"),
     "ragged": (lambda: lambda x: [[1], [1, 2]], "features must be an array of numbers"),
@@ -75,7 +82,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "growing": (Growing, r"shape \(500, 1\).*shape \(500, 2\)"),
     "unfit to fit": (
         lambda: PCA(40),
-        "PCA could not be fitted.*n_components=40.*1024 observations",
+        f"PCA could not be fitted.*n_components=40.*{READ} observations",
     ),
     "broken": (lambda: FunctionTransformer(broken), "FunctionTransformer must take.*no such table"),
     "fitted elsewhere": (
@@ -173,7 +180,7 @@ def test_systems_that_return_something_else_are_caught_by_the_pilot() -> None:
             return surepath.Episodes(actions, wide, episodes.rewards)
 
     for system, message in (
-        (Greedy(), "5 episodes of.*exactly 4 times"),
+        (Greedy(), f"{EPISODES + 1} episodes of.*exactly {EPISODES} times"),
         (Blind(), "3 observations for the 3 actions"),
         (Shifting(), r"one shape.*\(2,\), \(4,\), \(6,\), \(8,\)"),
     ):
