@@ -78,11 +78,18 @@ def test_it_is_a_proper_system() -> None:
 
 def test_it_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     example = loaded("llvm_passes")
-    example.tell("machine", 2, count=True, budget=2000, seed=0)
+    system = example.PassOrder("machine", 2, count=True)
+    example.tell(system, count=True, budget=2000, seed=0)
     told = capsys.readouterr().out
     assert "64 orders of 2 out of 8 passes" in told
     assert "-O3" in told
     assert "these 3 actions are" in told
+
+
+def test_one_that_is_not_certified_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    example = loaded("llvm_passes")
+    example.tell(example.PassOrder("machine", 2, count=True), count=True, budget=20, seed=0)
+    assert "not certified: " in capsys.readouterr().out
 
 
 def test_predictions_look_at_what_programs_are_made_of() -> None:
