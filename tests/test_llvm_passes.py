@@ -159,4 +159,24 @@ def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     probe = clock.program(lambda: 20 if next(probes) % 4 < 2 else 50)
     watch = stopwatch().Stopwatch(probe, clock.program(lambda: 10))
     assert watch.ratio(own, clock.program(lambda: 60), np.random.default_rng(0)) == 3.0
-    assert calls[0] == stopwatch().MOST_TURNS
+    assert calls[0] == stopwatch().PRACTICE + stopwatch().MOST_TURNS
+
+
+def test_what_a_program_learns_by_repetition_it_has_learned_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that gets quicker with every call, until it takes turns with others."""
+    clock, in_a_row, known = Clock(monkeypatch), [0, 0], 80
+
+    def learning(which: int) -> Callable[[], int]:
+        def takes() -> int:
+            in_a_row[which], in_a_row[1 - which] = in_a_row[which] + 1, 0
+            return 100 + max(known - in_a_row[which], 0)
+
+        return takes
+
+    programs = [clock.program(learning(which)) for which in (0, 1)]
+    quick, reference = (clock.program(lambda takes=takes: takes) for takes in (10, 200))
+    watch, rng = stopwatch().Stopwatch(quick, quick), np.random.default_rng(0)
+    in_turn = {watch.ratio(own, reference, rng) for _ in range(5) for own in programs}
+    assert in_turn == {watch.ratio(programs[0], reference, rng) for _ in range(5)} == {2.0}
