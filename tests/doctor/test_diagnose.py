@@ -14,6 +14,7 @@ from surepath.bench.families.sick import (
     Cart,
     Fading,
     Maze,
+    Moods,
     RandomStart,
     Single,
     SlipsOnce,
@@ -27,6 +28,7 @@ from surepath.doctor.determinism import START
 from surepath.doctor.linearity import BLIND, LINEAR
 from surepath.doctor.looks import ALIAS, NOISE, STATES
 from surepath.doctor.payments import RANGE, TAILS, WHEN
+from surepath.doctor.resets import CLEAN
 from surepath.errors import InputError, JournalError
 
 
@@ -47,6 +49,14 @@ def test_a_slip_is_found_with_the_action_that_slips() -> None:
     assert found.verdict is Verdict.BROKEN
     assert (found.data["kind"], found.data["step"]) == ("transition", 2)
     assert "action 1" in found.evidence
+
+
+def test_what_lasts_from_one_episode_to_the_next_is_found() -> None:
+    found = looked(Moods(0.5, 10.0))
+    assert found[CLEAN].verdict is Verdict.BROKEN
+    assert "what is paid at step 3" in found[CLEAN].evidence
+    assert found[START].holds
+    assert looked(Moods(0.5, 1.0))[CLEAN].holds
 
 
 def test_a_random_start_is_told_from_a_sensor() -> None:

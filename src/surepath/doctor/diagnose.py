@@ -14,6 +14,7 @@ from surepath.doctor.linearity import blind, linear
 from surepath.doctor.looks import aliases, noise, states
 from surepath.doctor.payments import RANGE, paid_when, reward_range, tails
 from surepath.doctor.pilot import Pilot, requests_of_pilot
+from surepath.doctor.resets import clean
 from surepath.inference.threads import one_thread
 from surepath.journal.database import Journal
 from surepath.prepare.call import Call, Future
@@ -114,6 +115,7 @@ def examined(pilot: Pilot, workers: int = 1, *, forecast: bool = True) -> Diagno
     found = (
         determinism(pilot),
         drift(pilot),
+        clean(pilot),
         aliases(pilot),
         noise(pilot),
         states(pilot),

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from surepath.features import Features
+from surepath.inference.succession import Succession
 from surepath.inference.tuning import TUNING
 from surepath.system import Actions, Episodes, FloatArray
 from surepath.theory.special import chi_square_tail, normal_below, normal_quantile
@@ -44,6 +45,7 @@ class Dependence:
         self._expected: dict[int, float] = {}
         self._variance: dict[int, float] = {}
         self._waiting: dict[Actions, Episodes] = {}  # for more of the same
+        self.succession = Succession()  # of the same batches: another test
 
     def add(self, episodes: Episodes) -> None:
         """Those of a request; few of them wait until the same actions are run again."""
@@ -54,6 +56,8 @@ class Dependence:
             return
         steps = min(episodes.observations.shape[1], len(episodes.actions) + 1)
         read = [self._read(episodes, step) for step in range(steps)]
+        for step, rows in enumerate(read):
+            self.succession.add(step, rows, standardised(episodes.rewards[:, step : step + 1]))
         for step, (one, other) in enumerate(pairwise(read)):
             found, expected, spread = paired(one, other)
             self._found[step] = self._found.get(step, 0.0) + found

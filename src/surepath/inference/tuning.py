@@ -191,6 +191,13 @@ class Tuning:
         "believed and the certificate is refused. The tests of a run are many, and not "
         "exactly Gaussian.",
     )
+    least_resemblance: float = _validity(
+        0.1,
+        "Correlation of an episode with the one before it below which it is left alone, however "
+        "certain: hardly any hardware is without, and means are then a tenth less sure than they "
+        "seem. At 0.3 to 0.5 orders of compiler passes were certified that lost twice what was "
+        "said.",
+    )
     dependence_hopeless: float = _cost(
         20.0,
         "Standard deviations of dependence between steps at which a run ends at once: it will be "

@@ -51,7 +51,7 @@ class AdaptiveRun:
     def result(self) -> Result:
         """What the learner has found, at the end or before."""
         learner, terms, growth = self.learner, self.learner.terms, self.learner.growth
-        tests = (learner.dependence, learner.drift)
+        tests = (learner.dependence, learner.dependence.succession, learner.drift)
         judged = judge(learner.root, terms, columns=learner.columns)
         doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         doubts += growth.doubts(judged.machine) if growth else ()

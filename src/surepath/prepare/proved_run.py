@@ -201,7 +201,8 @@ class ProvedRun:
             usage = learner.usage
             usage.expansions, usage.covered = tried_by_level(judged.machine)
         # Steps that are declared to share noise are no reason for doubt.
-        tests = (proposer.dependence,) * (not terms.shared_noise) + (proposer.drift,)
+        tests = (proposer.dependence,) * (not terms.shared_noise)
+        tests += (proposer.dependence.succession, proposer.drift)
         doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         attempt = learner.attempt if learner.attempt and learner.attempt.proved else None
         certificate = conclude_proved(

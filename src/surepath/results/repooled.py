@@ -116,7 +116,7 @@ def said_by_episodes(journal: Journal, terms: Terms) -> Said | None:
         drift.add(root, actions, digests, rewards)
         if isinstance(readings, Episodes):
             dependence.add(readings)
-    tests = (dependence, drift)
+    tests = (dependence, dependence.succession, drift)
     return Said(
         tuple(doubt for test in tests if (doubt := test.doubt())),
         tuple(warning for test in tests if (warning := test.warning())),

@@ -107,6 +107,26 @@ class Fading(Single):
         return Episodes(actions, still.observations, still.rewards * kept)
 
 
+class Moods(Single):
+    """A share of all episodes are paid in the end as the mood is: 0 or 1, for many of them alike.
+
+    The mood is drawn anew after `lasts` episodes on average. With 1 it is noise like any other.
+    """
+
+    def __init__(self, share: float, lasts: float, inner: Tabular | None = None) -> None:
+        super().__init__(inner)
+        self.share, self.lasts, self._mood = share, lasts, 0
+
+    def rollout(self, actions: Actions, n: int, rng: np.random.Generator) -> Episodes:
+        told = self.inner.rollout(actions, n, rng)
+        for rewards in told.rewards[:, self.horizon - 1 :]:
+            if rng.random() < 1 / self.lasts:
+                self._mood = int(rng.integers(2))
+            if rng.random() < self.share:
+                rewards[:] = self._mood
+        return told
+
+
 class Cart:
     """A place on a line that two actions move; it is read with noise, and paid by where it ends.
 

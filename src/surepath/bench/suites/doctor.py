@@ -15,6 +15,7 @@ from surepath.bench.families.sick import (
     Cart,
     Fading,
     Maze,
+    Moods,
     Passes,
     RandomStart,
     SlipsOnce,
@@ -38,6 +39,7 @@ from surepath.doctor.diagnose import diagnose
 from surepath.doctor.finding import DOUBTFUL
 from surepath.doctor.linearity import LINEAR
 from surepath.doctor.looks import ALIAS
+from surepath.doctor.resets import CLEAN
 from surepath.system import System
 
 SOUND, SICK = 200, 60
@@ -93,6 +95,11 @@ def autocorrelated(rng: np.random.Generator) -> Patient:
     return Patient(Cart(rho=0.3, horizon=int(rng.integers(4, 9))), START, 0)
 
 
+def moody(rng: np.random.Generator) -> Patient:
+    """Rewards of an episode and the one before have a correlation of about 0.2."""
+    return Patient(Moods(0.5, 10.0, some_machine(rng)), CLEAN)
+
+
 def aliased(rng: np.random.Generator) -> Patient:
     """Drawn until both of those that look alike can be reached at one level, and are not one."""
     system = look_alike(int(rng.integers(2**31)), 2).system
@@ -111,6 +118,7 @@ PATIENTS: Mapping[str, Callable[[np.random.Generator], Patient]] = {
     "rewards fade by 20 %": fading,
     "20 % of readings age": ageing,
     "autocorrelation 0.3": autocorrelated,
+    "moods that last 10 episodes": moody,
     "two of three states look alike": aliased,
     "misfit of half the gap": bent,
 }
