@@ -33,7 +33,7 @@ def clean(pilot: Pilot) -> Finding:
     data = {f"{what} {step}": each.correlation for (what, step), each in tests.items()}
     chance = min(1.0, len(tests) * normal_tail(worst.score))
     verdict = Verdict.of(chance)
-    if verdict is Verdict.HOLDS or worst.correlation < TUNING.least_resemblance:
+    if verdict is Verdict.HOLDS or not worst.beyond(TUNING.dependence_warning):
         return Finding(CLEAN, f"most alike is {alike}", chance=chance, data=data)
     return Finding(
         CLEAN,

@@ -41,6 +41,10 @@ class Resemblance(NamedTuple):
         """Of a reading with the one before it."""
         return (self.found - self.expected) / self.squares if self.squares > 0 else 0.0
 
+    def beyond(self, limit: float) -> bool:
+        """Whether it is more than so many standard deviations, and more than a trace."""
+        return self.score > limit and self.correlation > TUNING.least_resemblance
+
 
 @dataclass(slots=True)
 class Succession:
@@ -70,7 +74,7 @@ class Succession:
             if step is None:
                 continue
             worst = kind[step]
-            if worst.score > limit and worst.correlation > TUNING.least_resemblance:
+            if worst.beyond(limit):
                 return (
                     f"{what} at step {step} resembles that of the episode before with the same "
                     f"actions (correlation {worst.correlation:.2f}, {worst.score:.1f} standard "
