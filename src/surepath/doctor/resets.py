@@ -5,7 +5,7 @@ from __future__ import annotations
 from surepath.doctor.finding import Finding, Verdict
 from surepath.doctor.pilot import Pilot
 from surepath.inference.independence import normal_tail, standardised
-from surepath.inference.succession import Resemblance, Succession
+from surepath.inference.succession import Succession
 from surepath.inference.tuning import TUNING
 
 CLEAN = "resets leave nothing behind"
@@ -29,12 +29,13 @@ def clean(pilot: Pilot) -> Finding:
     if not tests:
         return Finding(CLEAN, "nothing scatters: there is no noise that could last")
     (what, step), worst = max(tests.items(), key=lambda each: each[1].score)
-    alike = f"what is {what} at step {step} and in the episode before: {_words(worst)}"
+    alike = f"what is {what} at step {step}, in an episode and the one before"
+    alike += f" (correlation {worst.correlation:.2f})"
     data = {f"{what} {step}": each.correlation for (what, step), each in tests.items()}
     chance = min(1.0, len(tests) * normal_tail(worst.score))
     verdict = Verdict.of(chance)
     if verdict is Verdict.HOLDS or not worst.beyond(TUNING.dependence_warning):
-        return Finding(CLEAN, f"most alike is {alike}", chance=chance, data=data)
+        return Finding(CLEAN, f"most alike: {alike}", chance=chance, data=data)
     return Finding(
         CLEAN,
         alike,
@@ -45,7 +46,3 @@ def clean(pilot: Pilot) -> Finding:
         "apart in time.",
         data,
     )
-
-
-def _words(resemblance: Resemblance) -> str:
-    return f"correlation {resemblance.correlation:.2f}"

@@ -195,8 +195,8 @@ class Tuning:
         0.1,
         "Correlation of an episode with the one before it below which it is left alone, however "
         "certain: hardly any hardware is without, and means are then a tenth less sure than they "
-        "seem. At 0.3 to 0.5 orders of compiler passes were certified that lost twice what was "
-        "said.",
+        "seem. At 0.3 to 0.5 orders of compiler passes were certified that lost more than "
+        "twice what was said.",
     )
     dependence_hopeless: float = _cost(
         20.0,
