@@ -55,16 +55,18 @@ def test_what_does_not_scatter_or_is_too_little_says_nothing(rows: FloatArray) -
     [
         lambda rng, n: rng.random(n),
         lambda rng, n: (rng.random(n) < 0.1).astype(float),
+        lambda rng, n: (rng.random(n) < 0.03).astype(float),
         lambda rng, n: rng.standard_exponential(n),
         lambda rng, n: rng.standard_t(3, n),
     ],
-    ids=["uniform", "rare", "skewed", "heavy"],
+    ids=["uniform", "rare", "very rare", "skewed", "heavy"],
 )
 def test_independent_episodes_are_alike_by_chance_only(draw: Draw) -> None:
     runs, rng = 2000, np.random.default_rng(0)
     limit = 2.5
     scores = [
-        succession_of([draw(rng, n) for n in (8, 8, 12, 40)]).rewards[0].score for _ in range(runs)
+        succession_of([draw(rng, n) for n in (8, 8, 12, 40, 400)]).rewards[0].score
+        for _ in range(runs)
     ]
     above = sum(score > limit for score in scores)
     # Sums of few products are a little skewed; three times the tail is allowed, and no more.
