@@ -242,6 +242,27 @@ class Tuning:
         "Action sequences up to which a run begins without merging: to read all of them takes "
         "about as many episodes as to settle one or two merges.",
     )
+    scouts: int = _cost(
+        64, "Worlds that are drawn in a round of scouting, to see in how many one sequence is best."
+    )
+    scouts_at_once: int = _cost(
+        8, "Of these, worlds whose best sequence is run before others are drawn."
+    )
+    scouts_agree: float = _cost(
+        0.6,
+        "Share of the worlds with one best sequence at which it is taken for the best, and told "
+        "from others by what decides between them.",
+    )
+    scouts_in_the_dark: float = _cost(
+        0.9,
+        "Share of the worlds that may each have another best sequence after an episode for every "
+        "edge: where more have, what was paid does not say where to look.",
+    )
+    scouts_an_edge: int = _cost(
+        4,
+        "Most episodes of scouting for every edge of what looks alike: about those that it takes "
+        "to read every edge a few times and know the states.",
+    )
     least_growth: float = _cost(
         0.1, "Readings behind an open question grow by at least this share of what there is."
     )

@@ -25,7 +25,7 @@ import numpy as np
 from surepath.decoding import limits
 from surepath.errors import InputError, MissingExtraError
 from surepath.journal.database import Journal, is_journal
-from surepath.journal.rows import Origin, requests_of
+from surepath.journal.rows import Origin, Row, requests_of
 from surepath.system import Episodes, FloatArray, Readings
 
 Cells: TypeAlias = Mapping[str, Any]
@@ -50,14 +50,14 @@ def readings_in(path: str | Path) -> list[Readings]:
         )
     if is_journal(file):
         with Journal(file) as journal:
-            return [readings for row, readings in requests_of(journal.rows()) if _whole(row.origin)]
+            return [readings for row, readings in requests_of(journal.rows()) if _whole(row)]
     rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
     return _together(list(_episodes(rows, file.name)))
 
 
-def _whole(origin: Origin) -> bool:
-    """Pilots may end before the last reward, and be read for their observations only."""
-    return origin is not Origin.PILOT
+def _whole(row: Row) -> bool:
+    """What else prepares a run beside the pilot may be read in part only."""
+    return row.origin is not Origin.PILOT or row.of_pilot
 
 
 def _csv(path: Path) -> Iterator[Cells]:

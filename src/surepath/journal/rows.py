@@ -25,7 +25,8 @@ from surepath.validate import plain
 
 PILOT = 2**32
 """Batches with this number or a larger one were run before the learner's first request: the pilot,
-and what else helps to prepare a run. They are part of no prefix's readings."""
+and what else helps to prepare a run. Of these the pilot itself, which has this number, is what an
+adaptive learner is told first; the rest is part of no prefix's readings."""
 
 GIVEN = 2**40
 """The batch of what a run was told before its first request. What it was told unasked while it
@@ -65,6 +66,11 @@ class Row:
     readings: Readings
     origin: Origin = Origin.ASKED
     fresh: tuple[int, int] | None = None  # attempt and block, of fresh readings
+
+    @property
+    def of_pilot(self) -> bool:
+        """Whole episodes of the pilot, which are readings like those that are asked for."""
+        return self.batch == PILOT
 
     @property
     def says(self) -> str:
@@ -198,14 +204,20 @@ def _place(values: Sequence[Any]) -> str:
 # ---------------------------------------------------------------- rows that belong together
 
 
-def as_told(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows of a learner in the order in which it was told them: the given ones are last."""
-    own, given = list[Row](), dict[int, list[Row]]()
+def as_told(rows: Iterable[Row], *, pilot: bool) -> Iterator[Row]:
+    """The rows of a learner in the order in which it was told them: pilot and given ones are last.
+
+    pilot: whether it was told the pilot.
+    """
+    own, first, given = list[Row](), list[Row](), dict[int, list[Row]]()
     for row in rows:
         if row.batch >= GIVEN:
             given.setdefault(row.batch - GIVEN - 1, []).append(row)
         elif row.origin is not Origin.PILOT:
             own.append(row)
+        elif row.of_pilot and pilot:
+            first.append(row)
+    yield from first
     yield from given.pop(-1, ())
     for batch, several in groupby(own, key=lambda row: row.batch):
         yield from given.pop(batch, ())

@@ -1,5 +1,6 @@
 """The adaptive learner: reads where the answer still depends on it, stops when it is settled.
 
+Where there are few sequences, good ones are tried first (`scouting`).
 Each round the readings so far are judged (`judge`), and what is open decides what to read next:
 
 1. edges of the machine that were hardly read: several at a time, by sequences that pass many;
@@ -30,7 +31,7 @@ from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
 from surepath.inference.merge_audit import own_walk, walks
-from surepath.inference.paths import Challenger, best_known, reach
+from surepath.inference.paths import Challenger, best_known
 from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
@@ -42,13 +43,14 @@ from surepath.learners.audit import Auditor
 from surepath.learners.bare_tree import TreeOrMachine
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
-from surepath.learners.next_readings import cover, sharpen
-from surepath.learners.settling import Need, once_more, together
+from surepath.learners.next_readings import cover, expand, explore, sharpen
+from surepath.learners.scouting import Scout
+from surepath.learners.settling import Need, least_alike, once_more, together
 from surepath.learners.telling_apart import exactly
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
-from surepath.results.round import Round, log_cells
+from surepath.results.round import Round, log_cells, weakest_of
 from surepath.results.usage import states_of, tried_by_level
 from surepath.system import (
     Actions,
@@ -102,6 +104,7 @@ class Adaptive(Asking):
         self.grown: tuple[str, ...] = ()  # why it looks further ahead than it was told to
         self._asked: tuple[Request, ...] = ()
         self._purposes: dict[Actions, Purpose] = {}
+        self._scout = Scout(needed=self._tree_or_machine.may_choose)
         self._advance(None)
 
     @property
@@ -121,6 +124,7 @@ class Adaptive(Asking):
             "future": self.terms.shape.future,
             "grown": list(self.grown),
             "tree_or_machine": self._tree_or_machine.decided(),
+            "scouting": self._scout.decided(),
             "incumbent": list(self.incumbent),
             "look_on": self._look_on,
             "audit": self.auditor.decided(),
@@ -140,6 +144,7 @@ class Adaptive(Asking):
         self._choices.bit_generator.state = decided["choices"]
         self.terms = self.terms.with_future(decided["future"])
         self._tree_or_machine.catch_up(decided["tree_or_machine"])
+        self._scout.catch_up(decided["scouting"])
         self.grown, self._look_on = tuple(decided["grown"]), decided["look_on"]
         self.incumbent = tuple(decided["incumbent"])
         self.auditor.catch_up(decided["audit"])
@@ -167,28 +172,35 @@ class Adaptive(Asking):
         self._asked = tuple(requests)
         self._take_all(answers)
 
+    def begin_with(self, readings: Sequence[Readings]) -> None:
+        """What was read before the first request, and was charged for."""
+        self.usage.pooled_episodes, self.usage.pooled_steps = self._pool(readings)
+        self.reconsider()
+
     @one_thread()
     def give(self, readings: Sequence[Readings], *, decide: bool = True) -> None:
+        episodes, steps = self._pool(readings)
+        self.usage.given_episodes += episodes
+        self.usage.given_steps += steps
+        if decide:
+            self.reconsider()
+
+    def _pool(self, readings: Sequence[Readings]) -> tuple[int, int]:
+        """Take in what it did not ask for: so many episodes, and steps."""
         requests = [self._request(each.actions, each.count) for each in readings]
         answers = [self._read(*pair) for pair in zip(requests, readings, strict=True)]
         asked = self._asked
         self.pool(requests, answers)
         self._asked = asked
-        self.usage.given_episodes += sum(each.count for each in requests)
-        self.usage.given_steps += sum(
-            each.count * steps_of(each.actions, self.horizon) for each in requests
+        return (
+            sum(each.count for each in requests),
+            sum(each.count * steps_of(each.actions, self.horizon) for each in requests),
         )
-        if decide:
-            self.reconsider()
 
     def reconsider(self) -> None:
         """Decide, from all that was read, what to ask for next."""
         self.plan = None
-        judged = self._looked()
-        purposes = self._wanted(judged)
-        if self._at_once > 1:
-            later = self._certify(judged, drawn=False) if judged.whole else []
-            purposes = filled(purposes, self._at_once, judged.machine, self.root, later)
+        purposes = self._scouted() or self._judged_wanted()
         wanted = merged(purposes)
         self._purposes = {
             actions: purpose for purpose in reversed(purposes) for actions, _ in purposes[purpose]
@@ -200,6 +212,25 @@ class Adaptive(Asking):
         if not wanted:
             assert self.judgement is not None  # nothing is wanted once everything was judged
             self.plan = levels(self.judgement)
+
+    def _scouted(self) -> Asked:
+        """Whole sequences, where there are few, until one of them is probably the best."""
+        wanted = self._scout.wanted(
+            self.root, self.columns, self.terms, self._choices, self._at_once
+        )
+        if not wanted:
+            return {}
+        self.usage.rounds += 1
+        self.incumbent = self._scout.best
+        return {Purpose.EXPLORE: wanted}
+
+    def _judged_wanted(self) -> Asked:
+        judged = self._looked()
+        purposes = self._wanted(judged)
+        if self._at_once > 1:
+            later = self._certify(judged, drawn=False) if judged.whole else []
+            purposes = filled(purposes, self._at_once, judged.machine, self.root, later)
+        return purposes
 
     def _take_in(
         self, actions: Actions, digests: Mapping[int, Any], rewards: Mapping[int, RewardMoments]
@@ -253,7 +284,7 @@ class Adaptive(Asking):
         if missing(machine, first):
             return {Purpose.EXPLORE: cover(machine, first, self._choices, merges=merges)}
         if len(judged.plan.edges) < self.horizon:
-            return {Purpose.EXPLORE: self._explore(judged)}
+            return {Purpose.EXPLORE: explore(judged, first, self._at_once)}
         if self.dependence.hopeless:
             return {}
         doubtful = [each for each in judged.open if each.growth > TUNING.doubtful]
@@ -276,7 +307,7 @@ class Adaptive(Asking):
         """
         found = {
             Purpose.TELL_APART: self._tell_apart_all(judged, doubtful),
-            Purpose.IDENTIFY: self._identify(judged, _least_alike(judged.unsure_ends), ()),
+            Purpose.IDENTIFY: self._identify(judged, least_alike(judged.unsure_ends), ()),
         }
         cost = {each: episodes_of(wanted) for each, wanted in found.items() if wanted}
         purpose = min(cost, key=lambda each: cost[each])
@@ -332,26 +363,8 @@ class Adaptive(Asking):
         self.value = judged.value
         self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
-    def _explore(self, judged: Judgement) -> list[Wanted]:
-        """Expand where the best path ends, and a few states that promise as much."""
-        machine, level = judged.machine, len(judged.plan.edges)
-        expanded = machine.layers[level].expanded
-        promise = reach(machine)[level] + judged.values.best(level)
-        as_good = promise >= promise[judged.plan.end] - judged.tolerance
-        order = np.argsort(-promise, kind="stable")
-        others = [int(state) for state in order if as_good[state] and not expanded[state]]
-        room = self._at_once // (machine.layers[level].n_actions * self.terms.first_readings)
-        most = max(1, int(TUNING.expanded_at_once * expanded.sum()), room)
-        chosen = dict.fromkeys([judged.plan.end, *others])
-        return [
-            request
-            for state in list(chosen)[:most]
-            for request in self._expand(machine, level, state)
-        ]
-
     def _expand(self, machine: Automaton, level: int, state: int) -> list[Wanted]:
-        layer, first = machine.layers[level], self.terms.first_readings
-        return [((*layer.prefixes[state], action), first) for action in range(layer.n_actions)]
+        return expand(machine, level, state, self.terms.first_readings)
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[Wanted]:
         if challenger.guessed >= TUNING.mostly_guessed:
@@ -379,20 +392,6 @@ class Adaptive(Asking):
             found,
             bound=min(self.terms.return_range[1], judged.value + max(judged.loss, 0.0)),
             open_questions=sum(map(len, questions)) + conflict,
-            weakest=_weakest(judged) if judged.challengers else "",
+            weakest=weakest_of(judged) if judged.challengers else "",
             states=states_of(judged.machine),
         )
-
-
-def _least_alike(ends: Sequence[UnsureEnd]) -> list[UnsureEnd]:
-    ranked = sorted(ends, key=lambda each: each.chance)
-    return ranked[: math.ceil(TUNING.least_alike * len(ranked))]
-
-
-def _weakest(judged: Judgement) -> str:
-    weakest = judged.weakest
-    assert weakest is not None  # there are challengers
-    return (
-        f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
-        f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
-    )

@@ -37,10 +37,10 @@ class TreeOrMachine:
     def __init__(self, terms: Terms, *, may_choose: bool) -> None:
         """may_choose: else it is what the terms say, all the time."""
         leaves = terms.shape.sequences
-        self._may_choose = may_choose and not terms.exact and leaves <= MOST_LEAVES
+        self.may_choose = may_choose and not terms.exact and leaves <= MOST_LEAVES
         self._future = terms.shape.future  # of the machine
         self._look_on = 0  # readings at which the machine is looked at again
-        begins = self._may_choose and leaves <= TUNING.tree_at_first
+        begins = self.may_choose and leaves <= TUNING.tree_at_first
         self.first = terms.tree() if begins else terms
 
     def decided(self) -> list[int]:
@@ -53,7 +53,7 @@ class TreeOrMachine:
 
     def other(self, judged: Judgement, terms: Terms, root: Node) -> tuple[Terms, str] | None:
         """The terms to go on with in place of these, and why; None where these will do."""
-        if not self._may_choose or not judged.whole:
+        if not self.may_choose or not judged.whole:
             return None
         if terms.shape.merges:
             self._future = terms.shape.future

@@ -7,8 +7,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surepath.inference.paths import Challenger, Path, Spreads
+from surepath.inference.judgement import Judgement
+from surepath.inference.paths import Challenger, Path, Spreads, reach
 from surepath.inference.states import UNKNOWN, Automaton, Edge
+from surepath.inference.tuning import TUNING
 from surepath.inference.values import shortage
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, steps_of
@@ -216,3 +218,25 @@ def sharpen(
     found = sides(machine, plan, challenger, spreads, shortfalls)
     best = max(found, key=lambda side: side.gain)
     return [(best.actions, best.readings)]
+
+
+def explore(judged: Judgement, first: int, at_once: int) -> list[tuple[Actions, int]]:
+    """Expand where the best path ends, and a few states that promise as much."""
+    machine, level = judged.machine, len(judged.plan.edges)
+    expanded = machine.layers[level].expanded
+    promise = reach(machine)[level] + judged.values.best(level)
+    as_good = promise >= promise[judged.plan.end] - judged.tolerance
+    order = np.argsort(-promise, kind="stable")
+    others = [int(state) for state in order if as_good[state] and not expanded[state]]
+    room = at_once // (machine.layers[level].n_actions * first)
+    most = max(1, int(TUNING.expanded_at_once * expanded.sum()), room)
+    chosen = dict.fromkeys([judged.plan.end, *others])
+    return [
+        request for state in list(chosen)[:most] for request in expand(machine, level, state, first)
+    ]
+
+
+def expand(machine: Automaton, level: int, state: int, first: int) -> list[tuple[Actions, int]]:
+    """Every action at a state."""
+    layer = machine.layers[level]
+    return [((*layer.prefixes[state], action), first) for action in range(layer.n_actions)]

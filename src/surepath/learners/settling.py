@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepath.inference.judgement import Judgement
+from surepath.inference.judgement import Judgement, UnsureEnd
 from surepath.inference.states import UNKNOWN, Automaton, Edge
 from surepath.inference.tuning import TUNING
 from surepath.learners.next_readings import Gains, onwards
@@ -120,3 +120,9 @@ def once_more(judged: Judgement, root: Node) -> list[tuple[Actions, int]]:
         count = max(TUNING.least_request, math.ceil(TUNING.most_growth * suspect.count))
         wanted.append((onwards(machine, root, suspect.actions, counts, count), count))
     return wanted
+
+
+def least_alike(ends: Sequence[UnsureEnd]) -> list[UnsureEnd]:
+    """Those that look least like what they are taken for."""
+    ranked = sorted(ends, key=lambda each: each.chance)
+    return ranked[: math.ceil(TUNING.least_alike * len(ranked))]

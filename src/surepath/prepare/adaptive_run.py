@@ -45,7 +45,7 @@ class AdaptiveRun:
             largest_batch=None if whole else RAW_BATCH,
             at_once=call.at_once,
         )
-        self.task.charge(learner.usage)
+        self.task.begin(learner)
         return learner
 
     def result(self) -> Result:

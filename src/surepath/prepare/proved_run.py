@@ -70,7 +70,7 @@ def task_of(call: Call, runner: Runner | None) -> Task:
         )
     psi = Resolved(Nothing(), "none: no two prefixes are taken for one")
     runner = runner or Runner(call.system, call.seed)
-    return Task(call, runner, psi, 1, (f"features: {psi.note}",), 0, 0)
+    return Task(call, runner, psi, 1, (f"features: {psi.note}",))
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,8 @@ class ProvedRun:
             largest_batch=largest,
             at_once=call.at_once,
         )
-        learner = Proving(proposer, self, largest_batch=largest, at_once=call.at_once)
-        self.task.charge(learner.usage)
-        return learner
+        self.task.begin(proposer)
+        return Proving(proposer, self, largest_batch=largest, at_once=call.at_once)
 
     # ------------------------------------------------------------ what an attempt is held to
 

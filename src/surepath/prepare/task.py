@@ -7,6 +7,7 @@ from functools import cache
 
 from surepath.errors import InputError
 from surepath.features import WindowFeatures
+from surepath.learners.adaptive import Adaptive
 from surepath.prepare.call import Call
 from surepath.prepare.features import resolve
 from surepath.prepare.future import FutureChoice, choose_future
@@ -34,8 +35,9 @@ class Task:
     psi: Resolved  # the features that were chosen
     future: int
     notes: tuple[str, ...]  # what was chosen on the way, and from what
-    episodes: int  # spent on that
-    steps: int
+    episodes: int = 0  # spent on that
+    steps: int = 0
+    pilot: Pilot | None = None  # where one was drawn; among the above
 
     @property
     def features(self) -> Averaged:
@@ -46,6 +48,12 @@ class Task:
         usage.episodes = usage.pilot_episodes = self.episodes
         usage.steps = usage.pilot_steps = self.steps
 
+    def begin(self, learner: Adaptive) -> None:
+        """Charge a learner, and tell it what the pilot has read."""
+        self.charge(learner.usage)
+        if self.pilot is not None:
+            learner.begin_with(self.pilot.readings)
+
 
 def plan_task(call: Call, runner: Runner | None = None) -> Task:
     """Resolve the features and fix the future; `runner` says who runs the episodes this takes."""
@@ -53,7 +61,7 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
 
     @cache
     def pilot() -> Pilot:
-        return draw_pilot(runner, call.horizon, call.budget)
+        return draw_pilot(runner, call.horizon, call.budget, call.last_actions)
 
     own = call.own_schedule
     # Of a kernel that is approximated a named schedule can prove nothing: it is used exactly.
@@ -72,6 +80,7 @@ def plan_task(call: Call, runner: Runner | None = None) -> Task:
         notes=(f"features: {psi.note}", *([f"future: {choice.reason}"] if choice.reason else [])),
         episodes=choice.episodes + spent,
         steps=choice.steps + (drawn.steps if drawn else 0),
+        pilot=drawn,
     )
 
 

@@ -39,7 +39,9 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
     proved = terms.guarantee == "proved"
     try:
         with np.errstate(all="ignore"):  # absurd numbers are a difference, not a warning
-            found = _pooled(journal.rows(), terms.shape.horizon, symbols)
+            pilot = result.usage.pooled_episodes > 0
+            rows = as_told(journal.rows(), pilot=pilot)
+            found = _pooled(rows, terms.shape.horizon, symbols)
     except (LookupError, ValueError) as error:
         return (f"the episodes are not of this system: {error}",)
     differences = [
@@ -52,18 +54,22 @@ def recount(journal: Journal, result: Result) -> tuple[str, ...]:
 
 def _cost(journal: Journal, result: Result) -> tuple[str, ...]:
     """Where the episodes cost something else than is claimed."""
-    horizon = len(result.actions)
+    horizon, pooled = len(result.actions), result.usage.pooled_episodes > 0
     episodes, steps = Counter[str](), Counter[str]()
     for row in journal.rows():
         kind = "given" if row.batch >= GIVEN else "pilot" if row.batch >= PILOT else "own"
-        episodes[kind] += row.readings.count
-        steps[kind] += row.readings.count * steps_of(row.readings.actions, horizon)
+        paid = row.readings.count * steps_of(row.readings.actions, horizon)
+        for each in [kind, "pooled"] if row.of_pilot and pooled else [kind]:
+            episodes[each] += row.readings.count
+            steps[each] += paid
     usage = result.usage
     shown = (
         ("episodes", episodes["own"] + episodes["pilot"], usage.episodes),
         ("steps", steps["own"] + steps["pilot"], usage.steps),
         ("episodes of the pilot", episodes["pilot"], usage.pilot_episodes),
         ("steps of the pilot", steps["pilot"], usage.pilot_steps),
+        ("episodes of the pilot that are readings", episodes["pooled"], usage.pooled_episodes),
+        ("steps of the pilot that are readings", steps["pooled"], usage.pooled_steps),
         ("given episodes", episodes["given"], usage.given_episodes),
         ("given steps", steps["given"], usage.given_steps),
     )
@@ -97,17 +103,18 @@ class Said:
 
 
 @one_thread()
-def said_by_episodes(journal: Journal, terms: Terms) -> Said | None:
+def said_by_episodes(journal: Journal, terms: Terms, *, pilot: bool) -> Said | None:
     """Doubts and warnings once more from the episodes; None where their features are not known.
 
     Symbols are features of themselves. Other features are functions that a file does not hold.
+    pilot: whether its episodes count.
     """
     if not terms.shape.symbols:
         return None
     features = OneHot(terms.shape.dimension)
     embedding = CloudEmbedding(features, terms.shape.n_actions, future=1)
     root, dependence, drift = Node(), Dependence(features), Drift(terms.reward_range)
-    for _, readings in requests_of(as_told(journal.rows())):
+    for _, readings in requests_of(as_told(journal.rows(), pilot=pilot)):
         actions = readings.actions
         steps = range(steps_of(actions, terms.shape.horizon))
         digests = {step: embedding.digest(readings.observation(step)) for step in steps}
@@ -137,7 +144,7 @@ class _Pool:
 
 def _pooled(rows: Iterable[Row], horizon: int, symbols: int | None) -> dict[tuple[int, ...], _Pool]:
     pools: dict[tuple[int, ...], _Pool] = {(): _Pool()}
-    for readings in (row.readings for row in rows if row.origin is not Origin.PILOT):
+    for readings in (row.readings for row in rows):
         actions = readings.actions
         for step in range(steps_of(actions, horizon)):
             pool = pools.setdefault(actions[:step], _Pool())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from surepath.inference.judgement import Judgement
 from surepath.system import Actions
 
 
@@ -62,3 +63,13 @@ def measured(found: Round) -> dict[str, float]:
 
 Callback: TypeAlias = Callable[[Round], object]
 """Is called after every round; the run stops when it returns True."""
+
+
+def weakest_of(judged: Judgement) -> str:
+    """The challenger that is ruled out by the least, in words."""
+    weakest = judged.weakest
+    assert weakest is not None  # there are challengers
+    return (
+        f"level {weakest.level}: {judged.plan.actions[weakest.level]} over "
+        f"{weakest.action} by {weakest.margin:.3f} +- {weakest.width:.3f}"
+    )

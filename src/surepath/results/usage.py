@@ -34,6 +34,9 @@ class Usage:
     steps: int = 0
     pilot_episodes: int = 0  # of the above, those before the first request
     pilot_steps: int = 0
+    # Of the pilot, what counts as readings: all but comparisons of ranks, in adaptive runs.
+    pooled_episodes: int = field(default=0, metadata={SAID_IF_GIVEN: True})
+    pooled_steps: int = field(default=0, metadata={SAID_IF_GIVEN: True})
     starts: int = 1  # how often the recursion began; all counts but those of what was paid, which
     # are episodes and steps, are of the last time
     # Told unasked, or from before; not counted above.
@@ -49,6 +52,17 @@ class Usage:
         self.covered = [0] * len(self.covered)
         self.rounds = self.nodes = self.feature_batches = self.reward_batches = 0
         self.starts += 1
+
+    @property
+    def read_episodes(self) -> int:
+        """Those whose readings the answer rests on."""
+        prepared = self.pilot_episodes - self.pooled_episodes
+        return self.episodes - prepared + self.given_episodes
+
+    @property
+    def read_steps(self) -> int:
+        prepared = self.pilot_steps - self.pooled_steps
+        return self.steps - prepared + self.given_steps
 
     @property
     def alpha(self) -> int:

@@ -89,7 +89,8 @@ def verify(path: str | Path) -> Verification:
         if again:  # nothing else can be derived from them
             return Verification(False, again, result.certificate)
         assert result.certificate.terms is not None  # checked with the readings
-        episodes = said_by_episodes(journal, result.certificate.terms)
+        pilot = result.usage.pooled_episodes > 0
+        episodes = said_by_episodes(journal, result.certificate.terms, pilot=pilot)
         found = _verified(result, path, said, call=call, episodes=episodes)
     call = without_infinities(call)
     other = data_differences("call", result.call, call) if journal.schema > 1 else ()
@@ -229,11 +230,8 @@ def _cost(root: Node, judged: Judgement, result: Result) -> tuple[str, ...]:
     """Where the cost is not what the readings show: every episode reads the start."""
     usage, nodes = result.usage, list(walk(root))
     shown: dict[str, tuple[Any, Any]] = {
-        "episodes": (usage.episodes - usage.pilot_episodes + usage.given_episodes, root.count),
-        "steps": (
-            usage.steps - usage.pilot_steps + usage.given_steps,
-            sum(node.count for node in nodes),
-        ),
+        "episodes": (usage.read_episodes, root.count),
+        "steps": (usage.read_steps, sum(node.count for node in nodes)),
         "nodes": (usage.nodes, sum(node.rewards.count > 0 for node in nodes)),
         "n_actions": (usage.n_actions, judged.machine.n_actions),
         "feature_batches": (usage.feature_batches, 0),  # of fixed schedules, like the next

@@ -66,7 +66,8 @@ def sheet_of_result(result: Result, name: str) -> Sheet:
 def sheet_of_journal(journal: Journal, result: Result | None, *, running: bool) -> Sheet:
     """The sheet of a journal; `result` is what its run has found, at the end or so far."""
     adaptive = result is not None and result.certificate.terms is not None
-    told = requests_of(as_told(journal.rows())) if adaptive else ()
+    pilot = result is not None and result.usage.pooled_episodes > 0
+    told = requests_of(as_told(journal.rows(), pilot=pilot)) if adaptive else ()
     return Sheet(
         journal.path.name,
         result,
