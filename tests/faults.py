@@ -61,7 +61,7 @@ def context() -> Any:
 
 def learn_and_die(path: Path) -> None:
     executors.SLICE = runner.FLUSH_SECONDS = 0.0
-    surepath.learn(Faulty(fault=kills_its_worker, share=120), journal=path)
+    surepath.learn(Faulty(fault=kills_its_worker, share=60), journal=path)
 
 
 def learn_until_killed(

@@ -402,7 +402,7 @@ def test_a_result_prints_what_a_person_asks_first() -> None:
     result = surepath.learn(surepath.make("lock", horizon=3, actions=2))
     plan, value, claim, cost = str(result).splitlines()
     assert plan == "plan " + " ".join(map(str, result.actions))
-    assert value.startswith("value 0.")
+    assert value.startswith(("value 0.", "value 1"))
     assert claim == f"certified: {result.certificate.claim}"
     assert cost.startswith(f"{result.episodes:,} episodes")
     assert str(result.certificate).startswith(claim)

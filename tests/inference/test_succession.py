@@ -110,10 +110,10 @@ def test_no_certificate_where_noise_lasts() -> None:
     """Where there are episodes enough to see it: a run of 200 may be done before."""
     runs = [
         surepath.learn(Moods(0.7, 10.0), tolerance=0.02, seed=seed, budget=5000)
-        for seed in range(5)
+        for seed in range(12)
     ]
     long = [run for run in runs if run.episodes > 400]
-    assert len(long) >= 3
+    assert len(long) >= 5
     for run in long:
         assert not run.certified
         assert "what is paid at step 3 resembles that of the episode" in run.certificate.reason

@@ -17,7 +17,8 @@ from playing import learner_for, play, small
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
-from surepath.learners.adaptive import Adaptive, _least_alike
+from surepath.learners.adaptive import Adaptive
+from surepath.learners.settling import least_alike
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
 from surepath.prepare.task import plan_task
@@ -250,6 +251,6 @@ def test_while_the_plan_is_doubtful_the_ends_that_look_least_alike_are_read() ->
         UnsureEnd(level, (0, 0), (0, 0), (), count=5, needed=9, chance=chance)
         for level, chance in enumerate((0.5, 0.9, 0.01, 0.3, 0.7, 0.2, 0.6, 0.8))
     ]
-    assert [end.level for end in _least_alike(ends)] == [2, 5]
-    assert [end.level for end in _least_alike(ends[:1])] == [0]  # one at least
-    assert _least_alike([]) == []
+    assert [end.level for end in least_alike(ends)] == [2, 5]
+    assert [end.level for end in least_alike(ends[:1])] == [0]  # one at least
+    assert least_alike([]) == []

@@ -181,7 +181,7 @@ def test_systems_that_return_something_else_are_caught_by_the_pilot() -> None:
 
     for system, message in (
         (Greedy(), f"{EPISODES + 1} episodes of.*exactly {EPISODES} times"),
-        (Blind(), "3 observations for the 3 actions"),
+        (Blind(), "3 observations for the 4 actions"),
         (Shifting(), r"one shape.*\(2,\), \(4,\), \(6,\), \(8,\)"),
     ):
         with pytest.raises(surepath.InputError, match=message):

@@ -81,7 +81,9 @@ def test_a_result_whose_budget_ended_agrees_with_its_readings(tmp_path: Path) ->
 def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -> None:
     """The budget ends where the best state was predicted and never expanded."""
     problem, partly = surepath.make("continuous", seed=0), list[int]()
-    learner = start(Call.of(problem)).learner
+    learner = start(
+        Call.of(problem, future=1)
+    ).learner  # no sequences first
     assert isinstance(learner, Adaptive)
 
     def watch(_: Asking) -> None:
@@ -90,7 +92,7 @@ def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -
 
     drive(learner, Runner(problem, 0), budget=3000, watch=watch)
     assert partly
-    result = surepath.learn(problem, budget=partly[0])
+    result = surepath.learn(problem, future=1, budget=partly[0])
     assert not result.certified
     assert verify(saved(tmp_path, result)).differences == ()
 

@@ -97,16 +97,20 @@ def _merged(judged: Judgement, enough: float) -> list[Actions | None]:
     """For every merge a sequence that takes it and goes on as is best, the most promising first.
 
     None for what was followed often enough and, by that, turned out to be a state of its own: one
-    that was not tried, but for the way on that was followed.
+    that no other edge leads to, and of which little was read but the way on that was followed. What
+    the plan passes was not read for that.
     """
     machine, before = judged.machine, reach(judged.machine)
     found = list[tuple[float, Actions | None]]()
-    for level, layer in enumerate(machine.layers[:-1]):
+    ways = zip(machine.layers, machine.layers[1:], judged.plan.edges[1:], strict=False)
+    for level, (layer, below, (passed, _)) in enumerate(ways):
         sorting = layer.sorting
         if sorting is None:
             continue
-        below = machine.layers[level + 1]
-        followed = ~below.expanded & (below.count.max(axis=1) >= enough)
+        most, all_of_it = below.count.max(axis=1), below.count.sum(axis=1)
+        followed = (most >= enough) & (all_of_it - most < enough)
+        followed &= np.bincount(sorting.labels, minlength=len(most)) == 1
+        followed[passed] = False
         merged = sorting.merges.tested
         for i in np.flatnonzero(merged | followed[sorting.labels]).tolist():
             edge = sorting.edges[i]

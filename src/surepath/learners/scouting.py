@@ -8,8 +8,8 @@ likelihood that one unknown probability exceeds another in view of the evidence 
 Biometrika 25, 1933). Nothing is claimed by the belief: what was read counts like all else.
 
 It ends when most worlds have the same best sequence. Where hidden states are few, to know them is
-the quicker way: so it also ends after a few times as many episodes as what looks alike has edges,
-and sooner where every world still has another best sequence, as in search of a needle.
+the quicker way: so it also ends when there are a few times as many episodes, whoever asked for
+them, as what looks alike has edges, and sooner where every world still has another best sequence, as in search of a needle.
 """
 
 from __future__ import annotations
@@ -45,17 +45,16 @@ class Scout:
         """needed: else it is over from the beginning."""
         self._going = needed
         self.best: Actions = ()  # by what is believed on average, as long as it goes on
-        self._spent = 0  # episodes
         self._edges = 0  # of the machine, when it was looked at last
         self._look_at = 0  # episodes at which it is looked at again
 
     def decided(self) -> list[int]:
         """What has to be known to go on, as data."""
-        return [int(self._going), self._spent, self._edges, self._look_at]
+        return [int(self._going), self._edges, self._look_at]
 
     def catch_up(self, decided: list[int]) -> None:
         """Be where these data say."""
-        going, self._spent, self._edges, self._look_at = decided
+        going, self._edges, self._look_at = decided
         self._going = bool(going)
 
     def wanted(
@@ -69,25 +68,24 @@ class Scout:
         """What to run next; nothing once it is over."""
         if not self._going:
             return []
-        if self._spent >= self._look_at:
+        if root.count >= self._look_at:
             machine = judge(root, terms, look_on=False, columns=columns).machine
             self._edges = states_of(machine) * machine.n_actions
-            self._look_at = 2 * self._spent + TUNING.scouts_at_once
+            self._look_at = 2 * root.count + TUNING.scouts_at_once
         beliefs = _beliefs(columns, terms)
         self.best = _best([belief.mean[None] for belief in beliefs])[0]
         drawn = _best(_drawn(beliefs, max(TUNING.scouts, at_once), choices))
-        if self._over(drawn):
+        if self._over(drawn, root.count):
             self._going = False
             return []
         drawn = drawn[: max(TUNING.scouts_at_once, at_once)]
-        self._spent += len(drawn)
         return [(each, drawn.count(each)) for each in dict.fromkeys(drawn)]
 
-    def _over(self, drawn: Sequence[Actions]) -> bool:
+    def _over(self, drawn: Sequence[Actions], episodes: int) -> bool:
         sure = drawn.count(self.best) >= TUNING.scouts_agree * len(drawn)
         in_the_dark = len(set(drawn)) >= TUNING.scouts_in_the_dark * len(drawn)
         enough = 1 if in_the_dark else TUNING.scouts_an_edge
-        return sure or self._spent >= enough * self._edges
+        return sure or episodes >= enough * self._edges
 
 
 def _beliefs(columns: TrieColumns, terms: Terms) -> list[_Belief]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from surepath.features import Features
@@ -15,6 +15,7 @@ from surepath.readings.record import record_of
 from surepath.results.adaptive_claim import conclude, interval
 from surepath.results.hints import hints
 from surepath.results.result import Result
+from surepath.results.usage import tried_by_level
 from surepath.run.driver import RAW_BATCH
 from surepath.run.runner import summarises
 from surepath.run.seeds import choices
@@ -55,7 +56,10 @@ class AdaptiveRun:
         judged = judge(learner.root, terms, columns=learner.columns)
         doubts = tuple(doubt for test in tests if (doubt := test.doubt()))
         doubts += growth.doubts(judged.machine) if growth else ()
-        known = judged.plan.actions if judged.complete else learner.known
+        known, usage = learner.known, learner.usage
+        if judged.complete:  # the learner may not have judged what it was told last
+            known, tried = judged.plan.actions, tried_by_level(judged.machine)
+            usage = replace(usage, expansions=tried[0], covered=tried[1])
         return Result(
             actions=known + (0,) * (terms.shape.horizon - len(known)),
             value=judged.value,
@@ -72,7 +76,7 @@ class AdaptiveRun:
                 + hints(judged.machine, terms),
                 warnings=tuple(warning for test in tests if (warning := test.warning())),
             ),
-            usage=learner.usage,
+            usage=usage,
             record=record_of(learner.root),
             call=plain(self.task.call.recorded()),
         )
