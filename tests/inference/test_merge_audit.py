@@ -72,7 +72,9 @@ def test_what_turns_out_to_be_a_state_of_its_own_was_followed(
         return wanted
 
     monkeypatch.setattr(adaptive, "walks", noted)
-    found = surepath.learn(surepath.make("continuous", seed=1), seed=1)
-    assert found.certified
-    assert "prediction" in found.certificate.rests_on
-    assert 0 < sum(followed) <= 2 * TUNING.followed_share * found.episodes
+    found = [
+        surepath.learn(surepath.make("continuous", seed=seed), seed=seed) for seed in range(1, 6)
+    ]
+    assert all(run.certified for run in found)
+    episodes = sum(run.episodes for run in found)
+    assert 0 < sum(followed) <= 2 * TUNING.followed_share * episodes

@@ -36,7 +36,8 @@ def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions,
     """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
 
     Those that promise most come first: a wrong one matters most there. What was followed and turned
-    out to be a state of its own was followed all the same. Empty when all is done.
+    out to be a state of its own was followed all the same; but as rivals of the plan are read like
+    that too, at least half are merges that there are now. Empty when all is done.
     """
     root, readings = _root(judged), terms.merge_readings
     enough = float(readings)
@@ -46,7 +47,14 @@ def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions,
         enough = math.inf  # following what reads the same does not show that it is another state
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
-    left = [way for way in _merged(judged, enough)[:several] if way is not None]
+    left, done = list[Actions](), 0
+    for way in _merged(judged, enough):
+        if len(left) + done == several:
+            break
+        if way is None:
+            done = min(done + 1, several // 2)
+        else:
+            left.append(way)
     short = [readings - root.walked(way) for way in left]
     return [(way, count) for way, count in zip(left, short, strict=True) if count > 0]
 
