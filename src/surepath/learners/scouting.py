@@ -9,7 +9,8 @@ Biometrika 25, 1933). Nothing is claimed by the belief: what was read counts lik
 
 It ends when most worlds have the same best sequence. Where hidden states are few, to know them is
 the quicker way: so it also ends when there are a few times as many episodes, whoever asked for
-them, as what looks alike has edges, and sooner where every world still has another best sequence, as in search of a needle.
+them, as what looks alike has edges, and sooner where every world still has another best sequence,
+as in search of a needle.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from surepath.system import Actions, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class _Belief:
+class Belief:
     """Of the rewards of one level, each by itself: Gaussian."""
 
     mean: FloatArray  # [parents, A], in the order of their actions
@@ -72,9 +73,9 @@ class Scout:
             machine = judge(root, terms, look_on=False, columns=columns).machine
             self._edges = states_of(machine) * machine.n_actions
             self._look_at = 2 * root.count + TUNING.scouts_at_once
-        beliefs = _beliefs(columns, terms)
-        self.best = _best([belief.mean[None] for belief in beliefs])[0]
-        drawn = _best(_drawn(beliefs, max(TUNING.scouts, at_once), choices))
+        beliefs = beliefs_of(columns, terms)
+        self.best = best_of([belief.mean[None] for belief in beliefs])[0]
+        drawn = best_of(drawn_from(beliefs, max(TUNING.scouts, at_once), choices))
         if self._over(drawn, root.count):
             self._going = False
             return []
@@ -88,9 +89,9 @@ class Scout:
         return sure or episodes >= enough * self._edges
 
 
-def _beliefs(columns: TrieColumns, terms: Terms) -> list[_Belief]:
+def beliefs_of(columns: TrieColumns, terms: Terms) -> list[Belief]:
     """By level."""
-    found, place, shape = list[_Belief](), np.zeros(1, dtype=np.int64), terms.shape
+    found, place, shape = list[Belief](), np.zeros(1, dtype=np.int64), terms.shape
     for level in range(shape.horizon):
         below, actions = columns.level(level + 1), shape.actions_at(level)
         size = (found[-1].mean.size if found else 1, actions)
@@ -99,11 +100,11 @@ def _beliefs(columns: TrieColumns, terms: Terms) -> list[_Belief]:
         place = place[below.parent] * actions + below.action
         read[:, place[kept]] = below.rewards[kept].T
         count, total, scatter = read.reshape(3, *size)
-        found.append(_belief(count, total, scatter, terms.reward_noise**2))
+        found.append(belief_of(count, total, scatter, terms.reward_noise**2))
     return found
 
 
-def _belief(count: FloatArray, total: FloatArray, scatter: FloatArray, most: float) -> _Belief:
+def belief_of(count: FloatArray, total: FloatArray, scatter: FloatArray, most: float) -> Belief:
     """Of the rewards of a level, from the number, sum and scatter of what was read of each.
 
     Their spread, and the noise of one reading, are those that the level shows; as if one reward and
@@ -118,11 +119,11 @@ def _belief(count: FloatArray, total: FloatArray, scatter: FloatArray, most: flo
     spread = max(apart / weight, 0.0) if weight > 0 else 0.0
     spread = (len(n) * spread + most) / (len(n) + 1)
     precision = 1 / spread + count / noise
-    return _Belief((usual / spread + total / noise) / precision, 1 / np.sqrt(precision))
+    return Belief((usual / spread + total / noise) / precision, 1 / np.sqrt(precision))
 
 
-def _drawn(
-    beliefs: Sequence[_Belief], worlds: int, choices: np.random.Generator
+def drawn_from(
+    beliefs: Sequence[Belief], worlds: int, choices: np.random.Generator
 ) -> list[FloatArray]:
     """Rewards of that many worlds, [worlds, parents, A] for each level."""
     return [
@@ -131,7 +132,7 @@ def _drawn(
     ]
 
 
-def _best(rewards: Sequence[FloatArray]) -> list[Actions]:
+def best_of(rewards: Sequence[FloatArray]) -> list[Actions]:
     """The sequence that is paid most in each world, by the rewards of every prefix."""
     worlds = np.arange(len(rewards[0]))
     chosen, onwards = list[IntArray](), np.zeros(rewards[-1].shape).reshape(len(worlds), -1)
