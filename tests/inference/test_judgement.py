@@ -135,10 +135,10 @@ def narrow(mean: float, width: float, terms: Terms) -> RewardMoments:
     widths = Calibrated.under(terms)
     layer = judged(two_levels(dict.fromkeys(product(range(2), repeat=2), coins(9, 0.5))), terms)
     for scatter in np.geomspace(1e-3, 1e6, 4000):
-        layer.machine.layers[1].count[:] = 1000.0
+        layer.machine.layers[1].count[:] = 300.0
         layer.machine.layers[1].scatter[:] = scatter
         if widths.width(widths.spreads(layer.machine)[1])[0, 0] >= width:
-            return RewardMoments(1000, mean, float(scatter))
+            return RewardMoments(300, mean, float(scatter))
     raise AssertionError(width)
 
 

@@ -109,7 +109,7 @@ def test_readings_count_as_rewards_do() -> None:
 def test_no_certificate_where_noise_lasts() -> None:
     """Where there are episodes enough to see it: a run of 200 may be done before."""
     runs = [
-        surepath.learn(Moods(0.7, 10.0), tolerance=0.02, seed=seed, budget=5000)
+        surepath.learn(Moods(0.7, 10.0), tolerance=0.01, seed=seed, budget=5000)
         for seed in range(12)
     ]
     long = [run for run in runs if run.episodes > 400]

@@ -5,7 +5,7 @@ and `width` turns the sum into a half-width of the difference between the paths'
 
 Variances are estimated. The difference of two paths is a sum of independent means, so its standard
 error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(2/delta) + ln(max(1, ways / 8)) for so many ways to leave the plan; as a tie, where
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 32)) for so many ways to leave the plan; as a tie, where
 other decisions are as close, with one more in z^2 for each of them, and where other ways through a
 level are, with the logarithm of their number in z^2 / 2 (`ties`). A merge is settled at
 evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems
@@ -15,13 +15,13 @@ made to break it (`surepath bench calibration`). What is proved rests on none of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from surepath.errors import InputError
 from surepath.inference.consistency import ROUNDING
+from surepath.inference.few_readings import largest_square
 from surepath.inference.paths import Spreads
 from surepath.inference.states import Automaton, Layer
 from surepath.inference.terms import EXACT, Terms, merge_evidence
@@ -56,30 +56,52 @@ class Calibrated:
         return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
     def spreads(self, machine: Automaton) -> Spreads:
-        return self._spreads(machine, lambda mean: self.reward_range[1] - mean)
+        """Of what edges may be worth more than they seem."""
+        return self._spreads(machine, above=True)
 
     def shortfalls(self, machine: Automaton) -> Spreads:
-        return self._spreads(machine, lambda mean: mean - self.reward_range[0])
+        """Of what they may be worth less."""
+        return self._spreads(machine, above=False)
 
-    def _spreads(self, machine: Automaton, room: Callable[[FloatArray], FloatArray]) -> Spreads:
-        """`room` is how far rewards of a mean may lie from it, on the side that matters."""
+    def _spreads(self, machine: Automaton, *, above: bool) -> Spreads:
         low, high = self.reward_range
         if not math.isfinite(high - low):
             known = 2 * self.strength * self.reward_noise**2
             return [known / np.maximum(layer.count, 1) for layer in machine.layers]
+        counts = [self._counts(layer) for layer in machine.layers]
+        count, mean, scatter = (
+            np.concatenate([each.ravel() for each in edges])
+            for edges in (
+                counts,
+                [layer.mean for layer in machine.layers],
+                [layer.scatter for layer in machine.layers],
+            )
+        )
+        room = high - mean if above else mean - low
+        spread = self._of_edges(count, scatter, np.maximum(room, 0.0), machine.horizon)
+        parts = np.split(spread, np.cumsum([each.size for each in counts])[:-1])
+        return [part.reshape(each.shape) for part, each in zip(parts, counts, strict=True)]
+
+    def _counts(self, layer: Layer) -> FloatArray:
+        """Readings of each edge; where none has any noise, of all of them."""
+        repeated = repeated_without_noise(layer) if self.exact else 0
+        # What differs from the first reading of its edge would have shown in one of these.
+        return np.maximum(layer.count, max(repeated, 1))
+
+    def _of_edges(
+        self, count: FloatArray, scatter: FloatArray, room: FloatArray, horizon: int
+    ) -> FloatArray:
+        """Room: how far rewards of a mean may lie from it, on the side that matters; all [N]."""
         # Few equal rewards do not make a certain mean: another reward may be so rare that none of n
         # readings shows it, with probability exp(-strength) at a chance of strength / n. What it
         # could add, strength * room / n, is added in squares.
-        spreads = list[FloatArray]()
-        for layer in machine.layers:
-            rare = self.strength * np.maximum(room(layer.mean), 0.0) ** 2 / 2
-            count = np.maximum(layer.count, 1)
-            repeated = repeated_without_noise(layer) if self.exact else 0
-            if repeated > 0:
-                # What differs from the first reading of its edge would have shown in one of these.
-                count = np.maximum(count, repeated)
-            spreads.append(2 * self.strength * (layer.scatter + rare) / count**2)
-        return spreads
+        rare = self.strength * room**2 / 2
+        shown = 2 * self.strength * (scatter + rare) / count**2
+        # Rewards may also scatter less than that: no more than coins of their mean.
+        span = self.reward_range[1] - self.reward_range[0]
+        mean = 1 - np.minimum(room / span, 1.0)
+        coins = largest_square(mean, self.strength / count, horizon)
+        return np.minimum(shown, span**2 * coins)
 
     def noise(self, machine: Automaton) -> Spreads:
         """The part of the spreads that readings have shown."""

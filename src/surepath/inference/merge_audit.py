@@ -35,7 +35,8 @@ def own_walk(judged: Judgement) -> list[tuple[Actions, int]]:
 def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions, int]]:
     """Sequences, and how often to run them: as many merges as a share of the episodes pays for.
 
-    Those that promise most come first: a wrong one matters most there. What was followed and turned
+    Those that promise most come first: a wrong one matters most there. What was followed while it
+    promised more counts, for half of them at most. What was followed and turned
     out to be a state of its own was followed all the same; but as rivals of the plan are read like
     that too, at least half are merges that there are now. Empty when all is done.
     """
@@ -47,8 +48,11 @@ def walks(judged: Judgement, episodes: int, terms: Terms) -> list[tuple[Actions,
         enough = math.inf  # following what reads the same does not show that it is another state
     several = int(TUNING.followed_share * episodes / readings)
     several = max(several, TUNING.least_audited)
+    ways = _merged(judged, enough)
+    promised = sum(way is None or root.walked(way) >= readings for way in ways[several:])
+    several -= min(promised, several // 2)
     left, done = list[Actions](), 0
-    for way in _merged(judged, enough):
+    for way in ways:
         if len(left) + done == several:
             break
         if way is None:

@@ -35,11 +35,12 @@ class Tuning:
         "says how close. Smaller makes ties cost more.",
     )
     free_ways: int = _validity(
-        8,
+        32,
         "Ways to leave the plan that need no correction for their number: the Gaussian tail beyond "
         "sqrt(2 ln(2/delta)) standard errors is about delta / 15, which pays for several looks at "
         "each, and of several that are as close all have to be settled at once, so that their "
-        "errors hardly add up (`surepath bench calibration`: worst gaps).",
+        "errors hardly add up. Of one better among 40 equal sequences, at the gap that is worst, "
+        "0.7 % were missed at delta 0.05 and 5 % at 0.2 (simulated).",
     )
     close_decision: float = _validity(
         1.0,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.bench.harness.attempt import Trace
+from surepath.bench.harness.attempt import EXACT, Trace
 from surepath.bench.harness.statistics import bootstrap_interval
 from surepath.system import FloatArray
 
@@ -30,6 +30,11 @@ def success(traces: Sequence[Trace], steps: Sequence[float]) -> list[float]:
 def right(traces: Sequence[Trace], steps: Sequence[float]) -> NDArray[np.bool_]:
     """Whether each run's answer was optimal after so many steps: [runs, steps]."""
     return np.array([[trace.exact_at(s) for s in steps] for trace in traces])
+
+
+def ever_right(traces: Sequence[Trace]) -> bool:
+    """Whether any run had an optimal plan for an answer at any time."""
+    return any(loss <= EXACT for trace in traces for loss in trace.losses)
 
 
 def steps_to(traces: Sequence[Trace], cap: int, wanted: float = WANTED) -> float:
