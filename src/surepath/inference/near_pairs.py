@@ -26,8 +26,11 @@ from surepath.system import FloatArray, IntArray
 FEWEST = 2**12
 """Numbers in pairs from which on looking for those that are near takes less time than it saves."""
 
-MOST_UNASKED = 4
+MOST_UNASKED = 16
 """A bound is computed for all pairs that could be; at most so many for each that is asked for."""
+
+MIDDLE = TUNING.difference_scales[len(TUNING.difference_scales) // 2]
+"""Of all scales it shows for most pairs that they differ."""
 
 ROUNDING = 1e-9
 """Share of squares that rounding may leave of their differences; generous."""
@@ -53,7 +56,7 @@ def weighed(n: FloatArray, mine: FloatArray, m: FloatArray, theirs: FloatArray) 
 
 def most_lean(noise: FloatArray, counted: FloatArray) -> FloatArray:
     """Of samples with this noise [..., P, D]; counted: how much each direction counts, [P, D]."""
-    return (counted * np.log1p(TUNING.difference_scales[0] / noise)).sum(axis=-1)
+    return (counted * np.log1p(MIDDLE / noise)).sum(axis=-1)
 
 
 def near_pairs(one: Alone, other: Alone, pairs: Pairs) -> NDArray[np.bool_]:
@@ -69,17 +72,28 @@ def near_pairs(one: Alone, other: Alone, pairs: Pairs) -> NDArray[np.bool_]:
         used, place = np.unique(part[1], return_inverse=True)
         if len(one.mean) * len(used) > MOST_UNASKED * len(place):
             return np.full(len(place), np.inf)
-        return _most(one, other.at(used))[place, part[0]]
+        others, most = other.at(used), np.empty((len(used), len(one.mean)))
+        for alike in _alike(one.read):
+            most[:, alike] = _most(one.at(alike), others)
+        return most[place, part[0]]
 
     return in_parts(bounds, pairs, 1) > 0
 
 
+def _alike(read: FloatArray) -> list[IntArray]:
+    """Samples in parts that were read about as often, within a factor of 4.
+
+    One that was read little would make the bounds of all others loose.
+    """
+    size = np.log2(read[:, 0]).astype(np.int64) // 2
+    return [np.flatnonzero(size == each) for each in np.unique(size).tolist()]
+
+
 def _most(one: Alone, other: Alone) -> FloatArray:
     """No less than the log-odds of each of the others with each of the ones, [G, S]."""
-    scale = TUNING.difference_scales[0]
     read = np.isfinite(one.noise)
     most = other.noise + np.where(read, one.noise, 0.0).max(axis=0)
-    weight = (scale / (most * (most + scale))).transpose(1, 0, 2)  # 0 where it was not read
+    weight = (MIDDLE / (most * (most + MIDDLE))).transpose(1, 0, 2)  # 0 where it was not read
     mine, theirs = one.mean.transpose(1, 2, 0), other.mean.transpose(1, 0, 2)
     heavy = weight * theirs
     size = weight @ mine**2 + (heavy * theirs).sum(axis=-1, keepdims=True)

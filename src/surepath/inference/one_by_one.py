@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.inference.comparison import Against, Comparison
 from surepath.readings.columns import UNKNOWN
@@ -76,7 +76,7 @@ def once_more(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Samples and the states that they were put into."""
+    """Samples and the states that they were put into: G of them, and S."""
 
     samples: FloatArray
     against: Against  # of the samples
@@ -84,43 +84,81 @@ class _Found:
     pools: FloatArray  # all that was read of each state
 
     def look_again(self, left: IntArray) -> None:
-        """Move each of these samples, one after the other, to a state that it fits better."""
-        odds = self.odds(np.arange(len(self.pools)), left)
-        while len(left):
-            own = odds[np.arange(len(left)), self.labels[left]]
-            misplaced = np.flatnonzero(odds.max(axis=1) > np.maximum(own, 0))
-            if not len(misplaced):
-                break
-            first = int(misplaced[0])
-            changed = self.move(int(left[first]), int(odds[first].argmax()))
-            left, odds = left[first + 1 :], odds[first + 1 :]
-            odds[:, changed] = self.odds(changed, left)
+        """Move each of these samples, one after the other, to a state that it fits better.
 
-    def move(self, i: int, new: int) -> IntArray:
-        """To another state; the two states that are changed by it."""
-        old = int(self.labels[i])
-        self.labels[i] = new
-        self.pools[old] -= self.samples[i]
-        self.pools[new] += self.samples[i]
-        return np.array([old, new])
-
-    def odds(self, states: IntArray, which: IntArray) -> FloatArray:
-        """Log-odds that these samples come from these states, not from another law: [G, S].
-
-        A sample's own state is taken without that sample; 0 where nothing else is known of it.
+        At first it is guessed that none moves; then, as long as that was wrong, that those move
+        which would if the states changed as was guessed.
         """
-        odds, own = np.zeros((len(which), len(states))), self.labels[which, None] == states
-        sample, state = np.nonzero(~own)
-        odds[sample, state] = self.against(self.pools[states], (state, which[sample]))
-        sample, state = np.nonzero(own)
-        mine = which[sample]
-        rest = self.pools[states[state]] - self.samples[mine]
-        odds[sample, state] = self.against(rest, (np.arange(len(rest)), mine))
-        return odds
+        before, others = self._odds(left)
+        odds, guess, sure = before.copy(), self.labels[left], 0
+        stages, at = self._stages(left, guess)
+        while True:
+            better = self._better(odds[sure:], left[sure:], stages, at[sure:-1])
+            wrong = np.flatnonzero(better != guess[sure:])
+            if not len(wrong):
+                break
+            guess[sure:] = better
+            sure += int(wrong[0]) + 1  # the first that is wrong is found by what is right
+            stages, at = self._stages(left, guess)
+            odds[sure:] = before[sure:]
+            changed = np.where(others, at[:-1], UNKNOWN)
+            _compare(self.against, stages, changed[sure:], left[sure:], odds[sure:])
+        self.labels[left] = guess
+        changed = at[-1] != UNKNOWN
+        self.pools[changed] = stages[at[-1, changed]]
+
+    def _odds(self, left: IntArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Log-odds that these samples come from each state, [n, S]; and which are not their own."""
+        states = np.arange(len(self.pools))
+        others = self.labels[left, None] != states
+        odds = np.full(others.shape, -np.inf)
+        _compare(self.against, self.pools, np.where(others, states, UNKNOWN), left, odds)
+        return odds, others
+
+    def _stages(self, left: IntArray, guess: IntArray) -> tuple[FloatArray, IntArray]:
+        """The states that change as these samples move, and which of them each finds, [n + 1, S].
+
+        UNKNOWN where a state is as it was before; at last what there is when all have moved.
+        """
+        stages, at = list[FloatArray](), np.full((len(left) + 1, len(self.pools)), UNKNOWN)
+        own = self.labels[left]
+        for step in np.flatnonzero(guess != own).tolist():
+            sample = self.samples[left[step]]
+            for state, change in ((own[step], -sample), (guess[step], sample)):
+                last = at.item(step, state)
+                pool = self.pools[state] if last == UNKNOWN else stages[last]
+                at[step + 1 :, state] = len(stages)
+                stages.append(pool + change)
+        return np.array(stages).reshape(-1, *self.samples.shape[1:]), at
+
+    def _better(
+        self, odds: FloatArray, left: IntArray, stages: FloatArray, at: IntArray
+    ) -> IntArray:
+        """The states that these samples fit better than their own, else these.
+
+        A sample's own state is taken without that sample. It matters only where another one is
+        fitted at all.
+        """
+        found = self.labels[left]
+        best = odds.argmax(axis=1)
+        most = odds[np.arange(len(best)), best]
+        tempted = np.flatnonzero(most > 0)
+        if len(tempted):
+            which, own = left[tempted], found[tempted]
+            rest, now = self.pools[own], at[tempted, own]
+            rest[now != UNKNOWN] = stages[now[now != UNKNOWN]]
+            fits = self.against(rest - self.samples[which], (np.arange(len(which)), which))
+            moving = tempted[most[tempted] > fits]
+            found[moving] = best[moving]
+        return found
 
 
 class _Window:
-    """The next steps of a course: C of them, where S states are known."""
+    """The next steps of a course: C of them, where S states are known.
+
+    A state that is found on the way has the number of known ones and of the steps before it, until
+    all of them are known.
+    """
 
     def __init__(
         self,
@@ -139,72 +177,83 @@ class _Window:
             pairs = np.tile(np.arange(known), size), np.repeat(steps, known)
             self._odds[:, :known] = against(pools, pairs).reshape(size, known)
         self._first = self._odds.copy()  # as the states are known before the first step
-        self._likely: list[int] = np.where(
-            self._first.max(axis=1) > 0, self._first.argmax(axis=1), UNKNOWN
-        ).tolist()
-        self._wrong = 0  # steps that were guessed wrong
+        self._wrong = 0  # times that it was guessed wrong
 
     @property
     def misled(self) -> bool:
-        """Whether more than a few were guessed wrong."""
+        """Whether it was guessed wrong more than a few times."""
         return 4 * self._wrong > len(self._steps)
 
     def states(self) -> IntArray:
         """What is found, step by step."""
-        guess = self._guess([])
+        guess = self._guess()
         self._look(np.unique(guess), guess, 0)
-        while len(wrong := np.flatnonzero((found := self._found(guess)) != guess)):
+        while len(wrong := np.flatnonzero((found := self._found()) != guess)):
             self._wrong += 1
             sure = int(wrong[0]) + 1  # the first that is wrong is found by what is right
-            better = self._guess(found[:sure].tolist())
-            other = better != guess
-            self._look(np.union1d(guess[other], better[other]), better, sure)
-            guess = better
-        return guess
+            self._look(np.union1d(guess[wrong], found[wrong]), found, sure)
+            guess = found
+        known = len(self._pools)
+        founders = np.unique(guess[guess >= known])
+        return np.where(guess < known, guess, known + np.searchsorted(founders, guess))
 
-    def _guess(self, sure: list[int]) -> IntArray:
-        """What will be found, where this was found in the first steps.
+    def _guess(self) -> IntArray:
+        """What will be found: that a sample fits a state best will not change soon.
 
-        That a sample fits a state best will not change soon. Those that fit none found a state
-        with what they were together with the last time.
+        Those that fit none found a state with what they were together with the last time.
         """
-        states, known = sure.copy(), max([len(self._pools) - 1, *sure]) + 1
-        of = dict(zip(self._before, sure, strict=False))
-        of.pop(UNKNOWN, None)
-        for likely, before in zip(
-            self._likely[len(sure) :], self._before[len(sure) :], strict=True
-        ):
-            state = likely if likely != UNKNOWN else of.get(before, known)
+        known, states, of = len(self._pools), list[int](), dict[int, int]()
+        best = np.where(self._first.max(axis=1) > 0, self._first.argmax(axis=1), UNKNOWN).tolist()
+        for step, (likely, before) in enumerate(zip(best, self._before, strict=True)):
+            state = likely if likely != UNKNOWN else of.get(before, known + step)
             if before != UNKNOWN:
                 of.setdefault(before, state)
             states.append(state)
-            known = max(known, state + 1)
         return np.array(states)
 
     def _look(self, states: IntArray, guess: IntArray, start: int) -> None:
         """Hold the samples from `start` on against these states, as they are known by the guess."""
         self._odds[start:, states] = self._first[start:, states]
-        known, stages, pairs = len(self._pools), list[FloatArray](), list[tuple[int, int, int]]()
-        for state in states.tolist():
-            added = np.flatnonzero(guess == state).tolist()
-            for step, last in pairwise([*added, len(guess) - 1]):
-                sample = self._samples[self._steps[step]]
-                if step != added[0]:
-                    sample = stages[-1] + sample
-                elif state < known:
-                    sample = self._pools[state] + sample
-                pairs += [(len(stages), t, state) for t in range(max(step + 1, start), last + 1)]
-                stages.append(sample)
-        if pairs:
-            stage, step, state = np.array(pairs).T
-            found = self._against(np.array(stages), (stage, self._steps[step]))
-            self._odds[step, state] = found
+        stages, last = self._samples[self._steps], dict[int, int]()
+        for step, state in enumerate(guess.tolist()):
+            if state in last:
+                stages[step] += stages[last[state]]
+            elif state < len(self._pools):
+                stages[step] += self._pools[state]
+            last[state] = step
+        joined = np.where(guess[:, None] == states, np.arange(len(guess))[:, None], UNKNOWN)
+        at = np.full(self._odds.shape, UNKNOWN)
+        at[1:, states] = np.maximum.accumulate(joined, axis=0)[:-1]
+        _compare(self._against, stages, at[start:], self._steps[start:], self._odds[start:])
 
-    def _found(self, guess: IntArray) -> IntArray:
-        """What is found at each step, where those before it are guessed right."""
-        known = np.maximum.accumulate(np.append(len(self._pools) - 1, guess))[:-1] + 1
+    def _found(self) -> IntArray:
+        """What is found at each step, where those before it are guessed right.
+
+        What fits a state that was guessed to be new goes where the step goes that was to found it.
+        """
+        known, steps = len(self._pools), np.arange(len(self._steps))
         best = self._odds.argmax(axis=1)
-        return np.where(self._odds[np.arange(len(best)), best] > 0, best, known)
+        found = np.where(self._odds[steps, best] > 0, best, known + steps)
+        for step in np.flatnonzero((found >= known) & (found != known + steps)).tolist():
+            found[step] = found[found[step] - known]
+        return found
+
+
+def _compare(
+    against: Against,
+    stages: FloatArray,
+    at: IntArray,
+    samples: IntArray,
+    odds: FloatArray,
+) -> None:
+    """Write into odds [n, S] those of the samples with the states as they find them.
+
+    at: which stage that is, [n, S]; nothing is written where UNKNOWN.
+    """
+    sample, state = np.nonzero(at != UNKNOWN)
+    if len(sample):
+        used, place = np.unique(at[sample, state], return_inverse=True)
+        odds[sample, state] = against(stages[used], (place, samples[sample]))
 
 
 def _pooled(pools: FloatArray, samples: FloatArray, labels: IntArray) -> FloatArray:

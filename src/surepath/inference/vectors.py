@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepath.inference.comparison import Against, Apart, Pairs, in_parts
-from surepath.inference.near_pairs import ROUNDING, Alone, most_lean, near_pairs, weighed
+from surepath.inference.near_pairs import MIDDLE, ROUNDING, Alone, most_lean, near_pairs, weighed
 from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
@@ -82,10 +82,8 @@ class Vectors:
 
     def _most_odds(self, one: Alone, other: Alone) -> FloatArray:
         """No less than the log-odds: "different" is at least as likely as one scale makes it."""
-        scales = TUNING.difference_scales
-        middle = scales[len(scales) // 2]  # of all of them it shows for most pairs that they differ
-        by_scale = self._odds_by_scale(one, other, [middle])[0]
-        return by_scale + math.log(len(scales)) + ROUNDING * (1 + np.abs(by_scale))
+        by_scale = self._odds_by_scale(one, other, [MIDDLE])[0]
+        return by_scale + math.log(len(TUNING.difference_scales)) + ROUNDING * (1 + np.abs(by_scale))
 
     def _odds_by_scale(self, one: Alone, other: Alone, scales: Sequence[float]) -> FloatArray:
         """If the means differ by that, where they differ: [scales, ...]."""
