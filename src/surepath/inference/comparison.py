@@ -22,7 +22,7 @@ WindowReadings: TypeAlias = Sequence[Sequence[Cloud | None]]
 """Readings [G][P]: each of the G known to come from one place, at P nodes of its window."""
 
 
-LARGEST_COMPARISON = 2**15
+LARGEST_COMPARISON = 2**13
 """Numbers of samples that are compared at once where there are many pairs: as many as stay close to
 the processor (256 KB)."""
 

@@ -12,7 +12,7 @@ gives the same machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, TypeAlias
 
@@ -192,13 +192,43 @@ def derive(
     here = Grouped(trie.level(0), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     prefixes: list[Actions] = [()]
     for level in range(shape.horizon):
-        layer = _layer(here, trie.level(level + 1), prefixes, shape.actions_at(level))
-        if level and shape.future == 1 and not layer.expanded.all():
-            layer.points = _points(here, len(prefixes), shape)
-        layers.append(layer)
-        if level + 1 < shape.horizon:
-            here, prefixes = _follow(layer, trie, shape, separation)
+        step = _step(level, here, prefixes, trie, shape, separation)
+        layers.append(replace(step.layer))  # whoever asks for the machine may forbid predictions
+        here, prefixes = step.there, step.prefixes
     return Automaton(layers, shape.n_actions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """From one level to the next: what was found, and all that it follows from."""
+
+    told: tuple[list[int], list[Actions], Shape, Separation | None]
+    layer: Layer  # of the level, with its nodes
+    there: Grouped  # the nodes of the next level, and ways to reach its states
+    prefixes: list[Actions]
+
+
+def _step(
+    level: int,
+    here: Grouped,
+    prefixes: list[Actions],
+    trie: TrieColumns,
+    shape: Shape,
+    separation: Separation | None,
+) -> _Step:
+    """As it was found the last time, where it would be found again."""
+    told = trie.fills(range(level, level + shape.future + 1)), prefixes, shape, separation
+    known: _Step | None = trie.derived.get(level)
+    if known is not None and known.told == told and known.layer.here.same(here):
+        return known
+    layer = _layer(here, trie.level(level + 1), prefixes, shape.actions_at(level))
+    if level and shape.future == 1 and not layer.expanded.all():
+        layer.points = _points(here, len(prefixes), shape)
+    there, onwards = here, prefixes  # of the last level nothing follows
+    if level + 1 < shape.horizon:
+        there, onwards = _follow(layer, trie, shape, separation)
+    trie.derived[level] = found = _Step(told, layer, there, onwards)
+    return found
 
 
 def columns_of(root: Node, shape: Shape) -> TrieColumns:

@@ -83,7 +83,9 @@ class Vectors:
     def _most_odds(self, one: Alone, other: Alone) -> FloatArray:
         """No less than the log-odds: "different" is at least as likely as one scale makes it."""
         by_scale = self._odds_by_scale(one, other, [MIDDLE])[0]
-        return by_scale + math.log(len(TUNING.difference_scales)) + ROUNDING * (1 + np.abs(by_scale))
+        return (
+            by_scale + math.log(len(TUNING.difference_scales)) + ROUNDING * (1 + np.abs(by_scale))
+        )
 
     def _odds_by_scale(self, one: Alone, other: Alone, scales: Sequence[float]) -> FloatArray:
         """If the means differ by that, where they differ: [scales, ...]."""

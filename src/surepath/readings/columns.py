@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Columns:
         self._rewards = np.zeros((FIRST_ROWS, 3))
         self._read = np.zeros(FIRST_ROWS)
         self._features = np.zeros((FIRST_ROWS, dimension))
+        self.fills = 0  # of rows, so far
         self.guesses = np.zeros(0, dtype=np.int64)  # states of the first rows, when last sorted
 
     def __len__(self) -> int:
@@ -103,6 +104,7 @@ class TrieColumns:
         self._levels: list[Columns] = []
         self._rows: list[dict[Node, int]] = []  # by level
         self._stale: list[set[int]] = []  # rows to be filled in again, by level
+        self.derived: dict[int, Any] = {}  # by level: what was made of it the last time
         nodes = [root]
         while nodes:
             for node in nodes:
@@ -140,8 +142,13 @@ class TrieColumns:
         columns, stale = self._levels[level], self._stale[level]
         for row in stale:
             columns.fill(row)
+        columns.fills += len(stale)
         stale.clear()
         return columns
+
+    def fills(self, levels: range) -> list[int]:
+        """Whether these levels have changed since the last time: they have where this has."""
+        return [self.level(level).fills for level in levels]
 
 
 def sums_by(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
@@ -183,6 +190,11 @@ class Grouped:
     columns: Columns
     rows: IntArray  # [n]
     groups: IntArray  # [n]
+
+    def same(self, other: Grouped) -> bool:
+        """Whether it is the same nodes in the same groups, and in this order."""
+        pairs = (self.rows, other.rows), (self.groups, other.groups)
+        return self is other or all(np.array_equal(*pair) for pair in pairs)
 
     def sums(self, values: FloatArray, groups: int) -> FloatArray:
         """Of values [n, ...], by group: [groups, ...]. They are added in the order of the nodes."""
