@@ -45,6 +45,16 @@ def in_parts(odds: Callable[[Pairs], FloatArray], pairs: Pairs, width: int) -> F
     return found
 
 
+def in_use(places: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Which of so many are among these places, in their order; and where each place is among them.
+
+    As `numpy.unique`, which would sort.
+    """
+    there = np.zeros(size, dtype=bool)
+    there[places] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[places]
+
+
 class Apart(NamedTuple):
     """How far two samples are apart, along each way through their window."""
 

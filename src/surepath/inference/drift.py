@@ -109,10 +109,10 @@ class Drift:
                 node = node.children[actions[level - 1]]
                 told = rewards[level - 1]
                 total = np.array([count * told.mean])
-                self._rewards.setdefault(node, History()).add(count, time, total)
+                _history(self._rewards, node).add(count, time, total)
             if level in observations:
                 total = observations[level].total
-                self._observations.setdefault(node, History()).add(count, time, total)
+                _history(self._observations, node).add(count, time, total)
 
     def doubt(self) -> str:
         """Why the system may have changed during the run; empty when little speaks for it."""
@@ -214,6 +214,14 @@ class Drift:
             return None
         variance, traces = _spread(cloud)
         return Stream(node, *parts, variance, traces) if variance.any() else None
+
+
+def _history(of: dict[Node, History], node: Node) -> History:
+    """That of the node, which is new where there is none yet."""
+    found = of.get(node)
+    if found is None:
+        found = of[node] = History()
+    return found
 
 
 def _usual(read: FloatArray) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Pairs, in_parts
+from surepath.inference.comparison import Pairs, in_parts, in_use
 from surepath.inference.tuning import TUNING
 from surepath.system import FloatArray, IntArray
 
@@ -69,7 +69,7 @@ def near_pairs(one: Alone, other: Alone, pairs: Pairs) -> NDArray[np.bool_]:
         return np.full(many, True)
 
     def bounds(part: Pairs) -> FloatArray:
-        used, place = np.unique(part[1], return_inverse=True)
+        used, place = in_use(part[1], len(other.mean))
         if len(one.mean) * len(used) > MOST_UNASKED * len(place):
             return np.full(len(place), np.inf)
         others, most = other.at(used), np.empty((len(used), len(one.mean)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Against, Comparison
+from surepath.inference.comparison import Against, Comparison, in_use
 from surepath.readings.columns import UNKNOWN
 from surepath.system import FloatArray, IntArray
 
@@ -252,7 +252,7 @@ def _compare(
     """
     sample, state = np.nonzero(at != UNKNOWN)
     if len(sample):
-        used, place = np.unique(at[sample, state], return_inverse=True)
+        used, place = in_use(at[sample, state], len(stages))
         odds[sample, state] = against(stages[used], (place, samples[sample]))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,40 +19,34 @@ Course: TypeAlias = Callable[[FloatArray], FloatArray]
 """How far a change has come, by the time in the run, which goes from 0 to 1."""
 
 
-class History:
-    """What was read of one prefix in the order of the run, neighbouring batches joined."""
+class History(list[tuple[int, float, FloatArray]]):
+    """What was read of one prefix in the order of the run, neighbouring batches joined.
 
-    __slots__ = ("_counts", "_times", "_totals")
+    Of each part, number of readings, numbers of their episodes, summed, and what was read, summed.
+    There are two of these for every node: a list each, and tuples that hold nothing but numbers,
+    because whatever else there is many of takes long to collect garbage among.
+    """
 
-    def __init__(self) -> None:
-        self._counts: list[int] = []
-        self._times: list[float] = []  # numbers of the episodes, summed
-        self._totals: list[FloatArray] = []  # what was read, summed
+    __slots__ = ()
 
     def add(self, count: int, time: float, total: FloatArray) -> None:
         """One more batch; `time` is the mean number of its episodes."""
-        self._counts.append(count)
-        self._times.append(count * time)
-        self._totals.append(total)
-        if len(self._counts) > TUNING.drift_parts:
-            self._counts = _joined(self._counts)
-            self._times = _joined(self._times)
-            self._totals = _joined(self._totals)
+        self.append((count, count * time, total))
+        if len(self) > TUNING.drift_parts:
+            pairs = zip(self[::2], self[1::2], strict=False)
+            odd = self[-1:] if len(self) % 2 else []
+            self[:] = [(n + m, t + u, x + y) for (n, t, x), (m, u, y) in pairs] + odd
 
     @property
     def first(self) -> tuple[int, float]:
         """Number and sum of what was read first."""
-        return self._counts[0], float(self._totals[0].sum())
+        return self[0][0], float(self[0][2].sum())
 
     def parts(self, episodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Counts [p], mean times as shares of so many episodes [p], and totals [p, d]."""
-        counts = np.array(self._counts, dtype=np.float64)
-        return counts, np.array(self._times) / counts / episodes, np.array(self._totals)
-
-
-def _joined(parts: list[Any]) -> list[Any]:
-    """Neighbours added up, two by two."""
-    return [sum(parts[place + 1 : place + 2], parts[place]) for place in range(0, len(parts), 2)]
+        numbers, times, totals = zip(*self, strict=True)
+        counts = np.array(numbers, dtype=np.float64)
+        return counts, np.array(times) / counts / episodes, np.array(totals)
 
 
 @dataclass(frozen=True, slots=True)

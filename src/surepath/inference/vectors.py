@@ -113,8 +113,7 @@ class Vectors:
             squared, freedom, known = self._in_their_own_noise(one, other)
             variance = np.where(known, variance, np.inf)
         else:
-            difference, noise = self._difference(one, other, _own_noise)
-            squared = (difference**2 / noise).sum(axis=-1)
+            squared = self._in_own_noise(one, other)
             freedom = np.broadcast_to(self._freedom, squared.shape)
         longest = variance[..., ways].max(axis=-1)
         read = np.isfinite(longest)
@@ -122,6 +121,11 @@ class Vectors:
         distance = np.sqrt(squared * np.where(read, longest, 0.0))
         none = np.zeros_like(distance)
         return Apart(distance, longest, squared, freedom[..., ways].sum(axis=-1), none)
+
+    def _in_own_noise(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Squared distance along the axes, [..., P]."""
+        difference, noise = self._difference(one, other, _own_noise)
+        return (difference**2 / noise).sum(axis=-1)
 
     def _in_their_own_noise(
         self, one: FloatArray, other: FloatArray
