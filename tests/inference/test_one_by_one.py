@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surepath.inference.comparison import Against, Comparison, Pairs
+from surepath.inference.comparison import LARGEST_COMPARISON, Against, Comparison, Pairs, in_use
 from surepath.inference.one_by_one import once_more, one_by_one
 from surepath.inference.symbols import LARGEST_TABLE, Symbols
 from surepath.inference.vectors import Vectors
@@ -112,6 +112,16 @@ def test_what_goes_together_is_seen_at_once(guided: bool) -> None:
     assert counted.calls == 1  # nothing fits another state: its own need not be asked
 
 
+def test_what_is_in_use_is_found_without_sorting() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 7, 300):
+        places = rng.integers(size, size=40)
+        used, place = in_use(places, size)
+        expected = np.unique(places, return_inverse=True)
+        assert np.array_equal(used, expected[0])
+        assert np.array_equal(place, expected[1])
+
+
 @pytest.mark.parametrize("largest", [3, LARGEST_TABLE - 1, LARGEST_TABLE, 10**7])
 def test_odds_of_pairs_are_those_of_their_samples(largest: int) -> None:
     rng = np.random.default_rng(1)
@@ -127,6 +137,19 @@ def test_counts_that_are_not_whole_are_not_looked_up() -> None:
     below, above = (Symbols().log_odds(np.floor(one) + up, np.floor(other) + up) for up in (0, 1))
     between = Symbols().log_odds(one, other)
     assert min(below, above) < between < max(below, above)
+
+
+def test_distances_are_the_same_however_many_are_asked_for_at_once() -> None:
+    rng, features = np.random.default_rng(0), 120
+    many = 3 * LARGEST_COMPARISON // features
+    read = rng.integers(1, 60, size=(many, 1, 1)).astype(float)
+    means, scatter = rng.standard_normal((2, many, 1, features))
+    samples = np.concatenate([read, read * means, read * (means**2 + scatter**2), read], axis=-1)
+    kind, ways = Vectors(np.ones((1, features))), np.zeros((1, 1), dtype=np.int64)
+    whole = kind.apart(samples[:1], samples, ways)
+    for i in range(0, many, 17):
+        alone = kind.apart(samples[:1], samples[i : i + 1], ways)
+        assert alone.squared[0] == whole.squared[i]
 
 
 @pytest.mark.parametrize("seed", range(6))

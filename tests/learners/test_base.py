@@ -11,7 +11,7 @@ import pytest
 
 from surepath.errors import InputError
 from surepath.features import OneHot
-from surepath.learners.base import Answer, Asking
+from surepath.learners.base import Answer, Asking, reward_moments, reward_ranges
 from surepath.readings.embedding import CloudEmbedding
 from surepath.system import Counts, Episodes, Readings, Request, RewardMoments, Summary
 
@@ -170,3 +170,17 @@ def test_status_is_short_texts() -> None:
     status = Twice().status()
     assert status["incumbent"] == "-"
     assert all(isinstance(text, str) for text in status.values())
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 40, 1000])
+def test_rewards_of_all_steps_at_once_are_those_of_each_step(count: int) -> None:
+    """To the last digit: what was recorded before has to be found again."""
+    rng, steps = np.random.default_rng(count), range(1, 6)
+    rewards = rng.normal(size=(count, 7)) * 10.0 ** rng.integers(-3, 4, size=7)
+    episodes = Episodes((0,) * 7, np.zeros((count, 8)), rewards)
+    assert reward_moments(episodes, steps) == [episodes.reward(step) for step in steps]
+    assert reward_ranges(episodes, steps) == [episodes.reward_range(step) for step in steps]
+    told = {step: episodes.reward(step) for step in steps}
+    summary = Summary((0,) * 7, count, {}, told)
+    assert reward_moments(summary, steps) == list(told.values())
+    assert reward_ranges(summary, range(0)) == []

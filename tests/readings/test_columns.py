@@ -7,7 +7,8 @@ import pytest
 
 from machines import coins, features_of, read_trie, shape_of
 from surepath import make
-from surepath.inference.states import columns_of, derive
+from surepath.inference.separation import Separation
+from surepath.inference.states import Layer, columns_of, derive
 from surepath.readings.columns import Grouped, TrieColumns, sums_by
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
@@ -67,6 +68,49 @@ def test_columns_that_were_kept_up_are_those_made_anew() -> None:
             assert one.members == other.members
             for name in ("count", "mean", "scatter", "target"):
                 assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize(("name", "future"), [("tabular", 1), ("tabular", 2), ("gaussian", 1)])
+def test_a_level_is_derived_anew_only_where_something_was_read(name: str, future: int) -> None:
+    """And what is kept is what would be found from scratch, merges included."""
+    options = {"dimension": 4} if name == "gaussian" else {"observations": 4}
+    problem = make(name, horizon=4, states=3, actions=2, seed=0, **options)
+    root, rng, test = Node(), np.random.default_rng(2), Separation(0.5, 3.0)
+    embedding, shape = CloudEmbedding(features_of(problem), 2), shape_of(problem, future)
+    kept, before, found_again = columns_of(root, shape), list[Layer](), 0
+    for _ in range(30):
+        actions = tuple(rng.integers(2, size=rng.integers(1, 5)).tolist())
+        observed = range(min(len(actions) + 1, 4))
+        answer = problem.summarise(Request(actions, 5, observed, range(len(actions))), rng)
+        root.take_in(actions, embedding.read(answer, observed), answer.rewards)
+        kept.touch(actions)
+        now, anew = (derive(root, shape, test, columns) for columns in (kept, None))
+        for one, other in zip(now.layers, anew.layers, strict=True):
+            assert one.prefixes == other.prefixes
+            assert np.array_equal(one.mean, other.mean)
+            assert np.array_equal(one.target, other.target)
+            assert (one.points is None) == (other.points is None)
+            if one.sorting is not None and other.sorting is not None:
+                mine, theirs = one.sorting.merges, other.sorting.merges
+                assert np.array_equal(mine.evidence, theirs.evidence)
+        found_again += sum(a.mean is b.mean for a, b in zip(before, now.layers, strict=False))
+        before = now.layers
+    assert found_again > 10
+    again = derive(root, shape, test, kept)
+    assert all(a.mean is b.mean for a, b in zip(before, again.layers, strict=True))
+
+
+def test_predictions_that_somebody_forbids_are_forbidden_to_nobody_else() -> None:
+    root = Node()
+    told(root, np.random.default_rng(3), 6, None)
+    shape = shape_of(make("tabular", horizon=4, states=3, actions=2, observations=4, seed=0))
+    columns = columns_of(root, shape)
+    one = derive(root, shape, columns=columns)
+    predicted = [layer.points is not None for layer in one.layers]
+    one.forbid_predictions()
+    other = derive(root, shape, columns=columns)
+    assert any(predicted)
+    assert [layer.points is not None for layer in other.layers] == predicted
 
 
 def test_where_nobody_has_been_there_are_no_rows() -> None:

@@ -124,9 +124,9 @@ class _Found:
         own = self.labels[left]
         for step in np.flatnonzero(guess != own).tolist():
             sample = self.samples[left[step]]
-            for state, change in ((own[step], -sample), (guess[step], sample)):
-                last = at.item(step, state)
-                pool = self.pools[state] if last == UNKNOWN else stages[last]
+            for state, change in ((own.item(step), -sample), (guess.item(step), sample)):
+                last: int = at.item(step, state)
+                pool: FloatArray = self.pools[state] if last == UNKNOWN else stages[last]
                 at[step + 1 :, state] = len(stages)
                 stages.append(pool + change)
         return np.array(stages).reshape(-1, *self.samples.shape[1:]), at

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surepath.inference.comparison import Against, Apart, Pairs, in_parts
+from surepath.inference.comparison import LARGEST_COMPARISON, Against, Apart, Pairs, in_parts
 from surepath.inference.near_pairs import MIDDLE, ROUNDING, Alone, most_lean, near_pairs, weighed
 from surepath.inference.noncentral import shift_excluded
 from surepath.inference.tuning import TUNING
@@ -123,9 +123,14 @@ class Vectors:
         return Apart(distance, longest, squared, freedom[..., ways].sum(axis=-1), none)
 
     def _in_own_noise(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        """Squared distance along the axes, [..., P]."""
-        difference, noise = self._difference(one, other, _own_noise)
-        return (difference**2 / noise).sum(axis=-1)
+        """Squared distance along the axes, [..., P]; of so many at a time as fit in the cache."""
+        one, other = np.broadcast_arrays(one, other)
+        squared, several = np.empty(one.shape[:-1]), max(1, LARGEST_COMPARISON // one[:1].size)
+        for start in range(0, len(squared), several):
+            part = slice(start, start + several)
+            difference, noise = self._difference(one[part], other[part], _own_noise)
+            squared[part] = (difference**2 / noise).sum(axis=-1)
+        return squared
 
     def _in_their_own_noise(
         self, one: FloatArray, other: FloatArray
