@@ -181,7 +181,7 @@ def _challengers(
                 path = _trace(machine, fronts, level, (state, action), worst)
                 stop = level + len(path.edges)
                 guess = 0.0 if stop == machine.horizon else float(guesses[stop][path.end])
-                passed = (signed[h][edge] for h, edge in enumerate(path.edges, start=level))
+                passed = (signed[h].item(*edge) for h, edge in enumerate(path.edges, start=level))
                 alone = np.maximum(spread + guess + math.fsum(passed), 0.0)
                 thinned |= bool(excess(margins[worst], width(alone)) < 0 <= beyond[worst])
                 found.append(
@@ -260,14 +260,15 @@ def _trace(
     machine: Automaton, fronts: list[list[_Front]], level: int, edge: Edge, label: int
 ) -> Path:
     edges = [edge]
-    state = int(machine.layers[level].target[edge])
+    state: int = machine.layers[level].target.item(*edge)
     for below in range(level + 1, machine.horizon):
         front = fronts[below][state]
-        if front.action[label] == UNKNOWN:
+        action: int = front.action.item(label)
+        if action == UNKNOWN:
             break
-        edges.append((state, int(front.action[label])))
-        label = int(front.after[label])
-        state = int(machine.layers[below].target[edges[-1]])
+        edges.append((state, action))
+        label = front.after.item(label)
+        state = machine.layers[below].target.item(state, action)
     return Path(edges, end=state)
 
 
