@@ -166,7 +166,8 @@ def _both_marginals(one: _Alone, other: _Alone) -> Callable[[Pairs], FloatArray]
     table = _table(1 << int(mine.max(initial=0) + theirs.max(initial=0)).bit_length())
 
     def both(pairs: Pairs) -> FloatArray:
-        rising = table[mine[pairs[0]] + theirs[pairs[1]]].sum(axis=-1)
+        places = mine.take(pairs[0], axis=0) + theirs.take(pairs[1], axis=0)
+        rising = table.take(places).sum(axis=-1)
         return _law_free(rising, one.total[pairs[0]] + other.total[pairs[1]], mine.shape[-1])
 
     return both
@@ -184,7 +185,7 @@ def _log_rising(counts: FloatArray, places: IntArray | None) -> FloatArray:
     """
     if places is None:
         return _log_rising_at(counts)
-    return _table(1 << int(places.max(initial=0)).bit_length())[places]
+    return _table(1 << int(places.max(initial=0)).bit_length()).take(places)
 
 
 def _places(counts: FloatArray) -> IntArray | None:
