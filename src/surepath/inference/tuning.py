@@ -47,7 +47,7 @@ class Tuning:
         "What another decision that is as close adds to z^2, as a degree of freedom adds to the "
         "quantiles of chi-square. With half of it 160 close decisions of two actions lost more "
         "than was said in 6 % at delta 0.05 (simulated, at the gap that is worst); with none of it "
-        "40 in 18 %, 80 in 56 % (`surepath bench calibration --only close-decisions`).",
+        "40 in 36 %, 80 in 76 % (`surepath bench calibration --only close-decisions`).",
     )
     free_rivals: float = _validity(
         2.0,
