@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from surepath.bench.harness.attempt import OURS
+from dataclasses import replace
+
+import pytest
+
+from surepath.bench.harness.attempt import OURS, Trace, Trial
+from surepath.bench.harness.rivals import Settings
 from surepath.bench.harness.runs import Crew
 from surepath.bench.suites import peers
 from traces import CONTINUOUS, SMALL, trace
@@ -51,6 +56,28 @@ def test_who_is_told_more_stands_apart() -> None:
     assert names == ["UCT", f"{told} *"]
     (row,) = peers._knowing({"lock": found["lock"][:2]}).rows
     assert row[2] == "none can be told"
+
+
+def test_a_rival_that_is_never_right_makes_few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours makes all of them, and so does a rival that was right once."""
+
+    def fake(trial: Trial) -> Trace:
+        right = trial.method != "LUCB" and (trial.method == "UCT") == (trial.seed == 3)
+        return trace((20, 0.0 if right else 0.1))
+
+    monkeypatch.setattr(peers, "attempt", fake)
+    contest = peers.Contest("small", SMALL, 1000)
+    chosen: dict[str, Settings] = {"UCT": (), "LUCB": ()}
+    scale = peers.Scale(instances=peers.FIRST_RUNS + 4, policies=0)
+    found = {s.method: s.traces for s in peers.compete(Crew(), contest, chosen, scale)}
+    assert {method: len(traces) for method, traces in found.items()} == {
+        OURS: scale.instances,
+        "UCT": scale.instances,
+        "LUCB": peers.FIRST_RUNS,
+    }
+    assert [each.losses[-1] == 0.0 for each in found["UCT"]].index(True) == 3
+    few = replace(scale, instances=peers.FIRST_RUNS - 6)
+    assert all(len(s.traces) == 4 for s in peers.compete(Crew(), contest, chosen, few))
 
 
 def test_the_floor_is_given_where_there_are_few_sequences() -> None:

@@ -36,3 +36,18 @@ def test_settings_are_chosen_on_training_instances(monkeypatch: pytest.MonkeyPat
     assert chosen() == hasty
     ends[hasty] = ends[slow]
     assert chosen() == hasty  # the first that could be run
+
+
+def test_who_was_never_right_is_tried_on_no_more_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[str]()
+
+    def fake(trial: Trial) -> Trace:
+        tried.append(trial.method)
+        return trace((20, 0.0 if trial.method == "UCT" else 0.1))
+
+    monkeypatch.setattr(tuning, "attempt", fake)
+    monkeypatch.setattr(tuning, "settings_of", lambda *_: ((("batch", 1),), (("batch", 2),)))
+    found = tuning.tune(Crew(), ["UCT", "LUCB"], SMALL, 1000, 20, "small")
+    assert tried.count("UCT") == 2 * 20
+    assert tried.count("LUCB") == 2 * 5
+    assert len(found["LUCB"]) == 2

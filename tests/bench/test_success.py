@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from surepath.bench.harness.attempt import Trace
-from surepath.bench.harness.success import checkpoints, ratio_interval, steps_to, success
+from surepath.bench.harness.success import (
+    checkpoints,
+    ever_right,
+    ratio_interval,
+    steps_to,
+    success,
+)
 from traces import trace
 
 
@@ -49,3 +55,9 @@ def test_a_ratio_comes_with_its_interval() -> None:
     assert low == pytest.approx(0.1, rel=0.1)
     assert high <= 900 / 500 * 1.2
     assert ratio_interval(runs(500), [trace()], 1000)[0] == pytest.approx(0.5, rel=0.2)
+
+
+def test_right_for_a_moment_is_right_at_some_time() -> None:
+    assert not ever_right([trace((5, 0.2)), trace((1, 0.3), (9, 0.1))])
+    assert ever_right([trace((5, 0.2)), trace((1, 0.0), (9, 0.1))])
+    assert not ever_right([])

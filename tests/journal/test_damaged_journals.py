@@ -247,8 +247,19 @@ def test_a_journal_of_another_engine_is_read_but_not_continued(
 
 @pytest.mark.parametrize(
     "asset",
-    [OLD, ENGINE_2, ENGINE_3, SCHEMA_2, ENGINE_4, ENGINE_5]
-    + [ENGINE_6, ENGINE_7, ENGINE_8, ENGINE_9, ENGINE_10],
+    [
+        OLD,
+        ENGINE_2,
+        ENGINE_3,
+        SCHEMA_2,
+        ENGINE_4,
+        ENGINE_5,
+        ENGINE_6,
+        ENGINE_7,
+        ENGINE_8,
+        ENGINE_9,
+        ENGINE_10,
+    ],
     ids=lambda asset: asset.stem,
 )
 def test_a_certificate_by_older_rules_is_not_derived_again(asset: Path, tmp_path: Path) -> None:
