@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import surepath
+from surepath.inference import merge_audit
 from surepath.inference.merge_audit import walks
 from surepath.inference.tuning import TUNING
 from surepath.learners import adaptive
@@ -78,3 +81,27 @@ def test_what_turns_out_to_be_a_state_of_its_own_was_followed(
     assert all(run.certified for run in found)
     episodes = sum(run.episodes for run in found)
     assert 0 < sum(followed) <= 2 * TUNING.followed_share * episodes
+
+
+def test_what_was_followed_while_it_promised_more_counts_for_half_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ways, read = [(i,) for i in range(20)], dict[Actions, int]()
+    root = SimpleNamespace(walked=lambda way: read.get(way, 0))
+    monkeypatch.setattr(merge_audit, "_merged", lambda *_: list(ways))
+    monkeypatch.setattr(merge_audit, "_root", lambda _: root)
+    terms: Any = SimpleNamespace(exact=False, merge_readings=32)
+    episodes = math.ceil(8 * 32 / TUNING.followed_share)
+
+    def wanted() -> list[Actions]:
+        return [way for way, _ in walks(cast(Any, None), episodes, terms)]
+
+    assert wanted() == ways[:8]
+    read.update(dict.fromkeys(ways[8:10], 32))
+    assert wanted() == ways[:6]
+    read.update(dict.fromkeys(ways[8:], 32))
+    assert wanted() == ways[:4]
+    read[ways[0]] = 32
+    assert wanted() == ways[1:4]
+    read[ways[1]] = 31
+    assert wanted() == ways[1:4]

@@ -4,8 +4,9 @@ Each rival is tuned for each problem on training instances that the report does 
 environment has no other instances: there it is tuned on other runs): it gets the setting that is
 right in 95 % of the runs soonest. PPO, of which a run takes minutes, keeps its own defaults and is
 trained once, and asked six times meanwhile. Of MiniGrid, where a run takes half a minute whoever
-plays, there are five, and rivals are tuned within a quarter of the steps. Ours is called with the
-system and the seed, and on MiniGrid with linear features, which rivals that look at readings are
+plays, there are five, and rivals are tuned within a quarter of the steps. A rival that is never
+right, on the training instances or in its first runs, makes no more. Ours is called with the system
+and the seed, and on MiniGrid with linear features, which rivals that look at readings are
 given too. Only the steps count, and whether the plan is an optimal one; that ours also knows when
 it is done, and most rivals do not, is a column and not a handicap.
 
