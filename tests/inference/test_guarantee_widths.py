@@ -37,22 +37,25 @@ def calibrated(
 def test_calibrated_spreads(delta: float, reward_range: tuple[float, float], ways: int) -> None:
     """z standard errors, and for few readings a term for what was not seen, in squares.
 
-    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 32)): 2 L variance / n + (L room / n)^2, the
-    room being what a rare reward could add on the side that matters: up to the end of the range.
-    Never more than coins of the same mean.
+    With L = z^2 / 2 = ln(2 / delta) + ln(max(1, ways / 32)) and R, the same with ways / 2: 2 L
+    variance / n + (R room / n)^2, the room being what a rare reward could add on the side that
+    matters: up to the end of the range. What 8 such rewards would scatter counts with R too. Never
+    more than coins of the same mean.
     """
     machine = random_machine(np.random.default_rng(0), 3, 2, 3, counts=(1, 8, 500))
     widths = calibrated(delta, reward_range, ways=ways)
     low, high = reward_range
     log = math.log(2 / delta) + math.log(max(1.0, ways / 32))
+    rare = math.log(2 / delta) + math.log(max(1.0, ways / 2))
     sides = zip(widths.spreads(machine), widths.shortfalls(machine), machine.layers, strict=True)
     for spread, shortfall, layer in sides:
-        variance, n = layer.scatter / layer.count, layer.count
+        n = layer.count
         for found, side in ((spread, high - layer.mean), (shortfall, layer.mean - low)):
             room = np.maximum(side, 0)
-            shown = 2 * log * variance / n + (log * room / n) ** 2
+            few = np.minimum(layer.scatter, 8 * room**2)
+            shown = 2 * (log * layer.scatter + (rare - log) * few) / n**2 + (rare * room / n) ** 2
             of_coins = largest_square(
-                1 - np.minimum(room / (high - low), 1).ravel(), log / n.ravel(), machine.horizon
+                1 - np.minimum(room / (high - low), 1).ravel(), rare / n.ravel(), machine.horizon
             )
             coins = (high - low) ** 2 * of_coins.reshape(n.shape)
             assert found == pytest.approx(np.minimum(shown, coins))

@@ -5,7 +5,8 @@ and `width` turns the sum into a half-width of the difference between the paths'
 
 Variances are estimated. The difference of two paths is a sum of independent means, so its standard
 error is the root of the summed variances; it counts as settled at z standard errors, with
-z^2 / 2 = ln(2/delta) + ln(max(1, ways / 32)) for so many ways to leave the plan; as a tie, where
+z^2 / 2 = ln(2/delta) + ln(max(1, ways / 32)) for so many ways to leave the plan (ways / 2 for what
+rewards too rare to have shown, or seen a few times, may add); as a tie, where
 other decisions are as close, with one more in z^2 for each of them, and where other ways through a
 level are, with the logarithm of their number in z^2 / 2 (`ties`). A merge is settled at
 evidence of ln(1 + 1/(2 delta)) against the declared separation. Not proved: validated on systems
@@ -55,6 +56,11 @@ class Calibrated:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
         return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
 
+    @property
+    def rare_strength(self) -> float:
+        """The same of rewards that were seen a few times at most."""
+        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_rare_ways))
+
     def spreads(self, machine: Automaton) -> Spreads:
         """Of what edges may be worth more than they seem."""
         return self._spreads(machine, above=True)
@@ -93,15 +99,17 @@ class Calibrated:
     ) -> FloatArray:
         """Room: how far rewards of a mean may lie from it, on the side that matters; all [N]."""
         # Few equal rewards do not make a certain mean: another reward may be so rare that none of n
-        # readings shows it, with probability exp(-strength) at a chance of strength / n. What it
-        # could add, strength * room / n, is added in squares.
-        rare = self.strength * room**2 / 2
-        shown = 2 * self.strength * (scatter + rare) / count**2
+        # readings shows it, with probability exp(-s) at a chance of s / n. What it could add,
+        # s * room / n, is added in squares. Of rewards that were seen a few times the tail is
+        # hardly lighter than that; a Gaussian's is, and needs less.
+        strength, rare = self.strength, max(self.strength, self.rare_strength)
+        few = np.minimum(scatter, TUNING.few_events * room**2)
+        shown = 2 * (strength * scatter + (rare - strength) * few) + (rare * room) ** 2
         # Rewards may also scatter less than that: no more than coins of their mean.
         span = self.reward_range[1] - self.reward_range[0]
         mean = 1 - np.minimum(room / span, 1.0)
-        coins = largest_square(mean, self.strength / count, horizon)
-        return np.minimum(shown, span**2 * coins)
+        coins = largest_square(mean, rare / count, horizon)
+        return np.minimum(shown / count**2, span**2 * coins)
 
     def noise(self, machine: Automaton) -> Spreads:
         """The part of the spreads that readings have shown."""

@@ -14,6 +14,26 @@ from surepath.system import IntArray
 # ---------------------------------------------------------------- lotteries
 
 
+SURE = 0.05
+"""What one action of a jackpot's level pays every time."""
+
+
+def jackpots(rng: np.random.Generator) -> Case:
+    """At every level one action pays a little for certain, the other rarely 1, and more on average.
+
+    The more levels there are, the more likely it is that at one of them the jackpot keeps away for
+    as long as it takes to rule it out. Nothing has to be told apart: a level has one state.
+    """
+    horizon = drawn(8, 32, rng)
+    rewards = np.full((horizon, 1, 2), SURE)
+    prizes, lucky = rewards.copy(), rng.integers(2, size=horizon)
+    levels = np.arange(horizon)
+    rewards[levels, 0, lucky] *= rng.uniform(1.2, 1.5)
+    prizes[levels, 0, lucky] = 1.0
+    stays = Dynamics(np.zeros((horizon, 1, 2), dtype=int), rewards)
+    return case_of(Lottery(Tabular(stays, np.ones((horizon, 1, 1))), prizes))
+
+
 def lottery(rng: np.random.Generator) -> Case:
     """In every state one action pays a little for certain, and another rarely pays 1.
 
@@ -164,6 +184,7 @@ def never_paid(rng: np.random.Generator) -> Case:
 
 FAMILIES = (
     Family("lotteries", lottery, 50_000),
+    Family("jackpots", jackpots, 100_000),
     Family("near ties", near_ties, 50_000, options={"tolerance": TOLERANCE}),
     Family("worst gaps", worst_gaps, 50_000),
     Family("one among equals", one_among_equals, 50_000),
