@@ -118,7 +118,7 @@ def test_an_episode_hangs(
     folder, hung = tmp_path / "seen", tmp_path / "hung"
     folder.mkdir()
     hung.mkdir()
-    system = Faulty(fault=hangs, share=150, folder=None if always else folder, hung=hung)
+    system = Faulty(fault=hangs, share=40, folder=None if always else folder, hung=hung)
     with PatientProcesses(
         1 if always else 2,
         time_limit=0.5,
@@ -166,7 +166,7 @@ def test_bad_readings(
 def test_a_worker_dies(undisturbed: Undisturbed, tmp_path: Path) -> None:
     folder = tmp_path / "seen"
     folder.mkdir()
-    system = Faulty(fault=kills_its_worker, share=150, folder=folder)
+    system = Faulty(fault=kills_its_worker, share=40, folder=folder)
     result = surepath.learn(system, journal=tmp_path / "a.db", workers=2)
     assert result.usage.replaced == len(list(folder.iterdir())) > 0
     assert result.usage.retries == 0
@@ -175,7 +175,7 @@ def test_a_worker_dies(undisturbed: Undisturbed, tmp_path: Path) -> None:
 
 @row("workers die every time")
 def test_workers_die_every_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    system = Faulty(fault=kills_its_worker, share=140)
+    system = Faulty(fault=kills_its_worker, share=40)
     with (
         Processes(1, retries=1) as one,
         pytest.raises(EpisodeError, match=r"workers died 2 times.*exit code -9"),

@@ -45,7 +45,7 @@ def test_a_killed_ray_worker_is_replaced_and_changes_nothing(
     alone = surepath.learn(Walk(), journal=tmp_path / "alone.db")
     folder = tmp_path / "seen"
     folder.mkdir()
-    system = Faulty(fault=kills_its_worker, share=150, folder=folder)
+    system = Faulty(fault=kills_its_worker, share=40, folder=folder)
     with RayCluster(2, cpus=0.1) as two:  # of the cluster that is there
         result = surepath.learn(system, workers=two, journal=tmp_path / "a.db")
     assert cluster._ray.is_initialized()  # it belongs to the one who began it
