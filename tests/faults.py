@@ -29,7 +29,12 @@ def row(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 Undisturbed = tuple[surepath.Result, Path]
 
-PROVED: dict[str, Any] = {"guarantee": "proved", "separation": 0.5}
+PROVED: dict[str, Any] = {
+    "guarantee": "proved",
+    "separation": 0.5,
+    "tolerance": 0.2,
+    "delta": 0.2,
+}
 """How a walk is proved; its places are 0.6 apart. The first attempt fails, so that there are two
 attempts whose blocks can be cut short."""
 

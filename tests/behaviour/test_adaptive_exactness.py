@@ -120,7 +120,7 @@ def test_less_evidence_shows(
     learned: list[tuple[Problem, surepath.Result]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopping at a thousandth of the evidence fails the test above: it can fail."""
-    for level in ("evidence", "strength"):
+    for level in ("evidence", "strength", "rare_strength"):
         monkeypatch.setattr(Calibrated, level, property(lambda self: 0.002))
     monkeypatch.setattr(Terms, "merge_test", property(lambda self: None))
     for module in (adaptive, adaptive_claim):
