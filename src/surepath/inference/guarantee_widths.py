@@ -54,12 +54,16 @@ class Calibrated:
     @property
     def strength(self) -> float:
         """Half the squared z-score at which a way to leave the plan counts as ruled out."""
-        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_ways))
+        return self._strength(TUNING.free_ways)
 
     @property
     def rare_strength(self) -> float:
         """The same of rewards that were seen a few times at most."""
-        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / TUNING.free_rare_ways))
+        return self._strength(TUNING.free_rare_ways)
+
+    def _strength(self, free: float) -> float:
+        """Where so many ways need no correction."""
+        return math.log(2 / self.delta) + math.log(max(1.0, self.ways / free))
 
     def spreads(self, machine: Automaton) -> Spreads:
         """Of what edges may be worth more than they seem."""
