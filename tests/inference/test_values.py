@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from machines import random_machine
 from surepath.inference.states import UNKNOWN, Automaton, Layer
 from surepath.inference.tuning import TUNING
-from surepath.inference.values import Values, estimate, shortage
+from surepath.inference.values import Values, estimate
 
 MOST = 7.0  # that a reward can be
 SPAN = 1.0
@@ -212,31 +209,3 @@ def test_backward_induction() -> None:
     for level in range(3):
         assert values.q[level] == pytest.approx(expected.q[level])
         assert values.best(level) == pytest.approx(expected.q[level].max(axis=1))
-
-
-def test_where_many_states_are_known_some_are_enough() -> None:
-    """Those already tried, and otherwise so many of those read most that the rest is predicted."""
-    for tried in (0, 3, 15):
-        machine = random_machine(np.random.default_rng(2), 2, 3, 20)
-        states = 20
-        count = np.zeros((states, 3))
-        count[:tried] = 2
-        count[tried:, 0] = np.arange(states - tried) + 1
-        layer = replace(
-            machine.layers[1],
-            prefixes=[(0,)] * states,
-            count=count,
-            mean=np.zeros((states, 3)),
-            scatter=np.zeros((states, 3)),
-            target=np.full((states, 3), UNKNOWN),
-            points=np.zeros((states, 2)),
-        )
-        machine.layers[1] = layer
-        short = shortage(machine, 8)[1]
-        asked = np.flatnonzero(short.any(axis=1))
-        assert len(asked) == max(tried, TUNING.least_points)
-        assert set(range(tried)) <= set(asked.tolist())
-        rest = [state for state in asked if state >= tried]
-        assert rest == [*range(states - len(rest), states)]
-        layer.points = None
-        assert (shortage(machine, 8)[1] == np.maximum(8 - count, 0)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container
 
 import numpy as np
@@ -9,13 +10,20 @@ import pytest
 
 from cases import SIZES, Case, strictly
 from machines import follow, random_machine
+from surepath.inference.coverage import missing
 from surepath.inference.paths import Challenger, Path, best_path, challengers
 from surepath.inference.states import Automaton, Edge
-from surepath.inference.values import estimate, missing
+from surepath.inference.values import estimate
 from surepath.learners import next_readings
 from surepath.learners.next_readings import cover, sharpen
 
 # ---------------------------------------------------------------- reading every edge
+
+
+def unbounded(level: int) -> float:
+    """What can be earned from a level on where a reward has no limit."""
+    del level
+    return math.inf
 
 
 def charged(machine: Automaton, wanted: list[tuple[tuple[int, ...], int]]) -> list[np.ndarray]:
@@ -34,14 +42,14 @@ def test_cover_gives_every_known_edge_its_readings(
     for seed in range(20):
         rng = np.random.default_rng(seed)
         machine = random_machine(rng, *sizes, counts)
-        wanted = cover(machine, 8, rng, merges=False)
+        wanted = cover(machine, [8] * machine.horizon, unbounded, rng, merges=False)
         for actions, count in wanted:
             assert 1 <= len(actions) <= machine.horizon
             assert set(actions) <= set(range(machine.n_actions))
             assert count >= 1
         after = charged(machine, wanted)
         assert min(part.min() for part in after if part.size) >= 8
-        assert bool(wanted) == missing(machine, 8)
+        assert bool(wanted) == missing(machine, [8] * machine.horizon, unbounded)
         # Nothing is asked for that all its edges have already.
         for actions, _ in wanted:
             edges = enumerate(follow(machine, actions))
@@ -52,7 +60,7 @@ def test_cover_reads_several_edges_at_a_time() -> None:
     """A sequence goes on past the edge it is for, along what is short of readings as well."""
     for seed in range(10):
         machine = random_machine(np.random.default_rng(seed), 8, 2, 3, counts=(1,))
-        wanted = cover(machine, 5, np.random.default_rng(0))
+        wanted = cover(machine, [5] * 8, unbounded, np.random.default_rng(0))
         assert {count for _, count in wanted} == {4}
         # Every level is left by at least as many sequences as it has edges; no need of many more.
         assert len(wanted) <= 2 * max(layer.count.size for layer in machine.layers)
@@ -63,10 +71,11 @@ def test_what_is_probably_passed_is_not_asked_for_twice() -> None:
     fewer = 0
     for seed in range(10):
         machine = random_machine(np.random.default_rng(seed), 8, 3, 3, counts=(0, 1))
-        asked = [
-            sum(count for _, count in cover(machine, 5, np.random.default_rng(0), merges=merges))
+        wanted = [
+            cover(machine, [5] * 8, unbounded, np.random.default_rng(0), merges=merges)
             for merges in (True, False)
         ]
+        asked = [sum(count for _, count in each) for each in wanted]
         assert asked[0] <= asked[1]
         fewer += asked[0] < asked[1]
     assert fewer == 10
@@ -83,10 +92,10 @@ def test_what_cover_keeps_up_is_what_it_would_compute(
 
     for seed in range(20):
         machine = random_machine(np.random.default_rng(seed), 6, 4, 3, counts)
-        kept_up = cover(machine, 8, np.random.default_rng(seed))
+        kept_up = cover(machine, [8] * 6, unbounded, np.random.default_rng(seed))
         with monkeypatch.context() as patched:
             patched.setattr(next_readings, "Gains", Anew)
-            assert cover(machine, 8, np.random.default_rng(seed)) == kept_up
+            assert cover(machine, [8] * 6, unbounded, np.random.default_rng(seed)) == kept_up
 
 
 # ---------------------------------------------------------------- telling two paths apart

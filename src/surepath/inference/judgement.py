@@ -14,6 +14,7 @@ import numpy as np
 
 from surepath.inference.alias import GoingOn, going_on
 from surepath.inference.consistency import Conflict, conflict
+from surepath.inference.coverage import missing
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
 from surepath.inference.separation import Separation, ways_through
@@ -23,7 +24,7 @@ from surepath.inference.threads import one_thread
 from surepath.inference.ties import Close
 from surepath.inference.tuning import TUNING
 from surepath.inference.uneven_pay import UnevenPay, uneven_pay
-from surepath.inference.values import Values, estimate, missing
+from surepath.inference.values import Values, estimate
 from surepath.readings.columns import TrieColumns
 from surepath.readings.trie import Node
 from surepath.system import Actions
@@ -69,6 +70,7 @@ class Judgement:
     uneven: UnevenPay | None  # whether what looks alike pays alike, all together: looked for then
     value: float  # estimate of the plan's value
     width: float  # of that estimate
+    predicted: list[tuple[int, int]]  # level and state of all whose value is predicted, and matters
     tolerance: float  # how much the plan may fall short and still be the answer
     whole: bool  # whether the plan is
 
@@ -89,6 +91,7 @@ class Judgement:
             uneven=None,
             value=math.nan,
             width=math.inf,
+            predicted=[],
             tolerance=math.nan,
             whole=False,
         )
@@ -128,15 +131,6 @@ class Judgement:
         return max(found, default=0.0)
 
     @property
-    def predicted(self) -> list[tuple[int, int]]:
-        """Level and state of everything whose value is predicted."""
-        return [
-            (level, int(state))
-            for level, variance in enumerate(self.values.variance)
-            for state in np.flatnonzero(variance > 0)
-        ]
-
-    @property
     def loss(self) -> float:
         """The most that the plan can fall short of the optimum."""
         return max((challenger.loss for challenger in self.challengers), default=0.0)
@@ -159,7 +153,7 @@ def judge(
     machine = derive(root, terms.shape, terms.merge_test, columns)
     if not (terms.predict and machine.pays):
         machine.forbid_predictions()
-    if missing(machine, 1):
+    if missing(machine, [1] * machine.horizon, terms.most_from):
         return Judgement.of_too_little(machine)
     values = estimate(machine, terms.reward_range[1], 2 * terms.reward_noise, terms.most_from)
     found = _judged(machine, values, best_path(machine, values), Calibrated.under(terms), terms)
@@ -213,6 +207,7 @@ def _judged(
         uneven=None,
         value=value,
         width=width,
+        predicted=_predicted(machine, values, spreads, widths, terms, value - width - tolerance),
         tolerance=tolerance,
         whole=whole,
     )
@@ -226,6 +221,27 @@ def _paid(machine: Automaton, plan: Path) -> float:
     ]
     paying = [square for square in squares if square > 0]
     return math.sqrt(sum(paying) / len(paying)) if paying else 0.0
+
+
+def _predicted(
+    machine: Automaton,
+    values: Values,
+    spreads: Spreads,
+    widths: Calibrated,
+    terms: Terms,
+    enough: float,
+) -> list[tuple[int, int]]:
+    """States whose value is predicted, but for those that could not matter whatever they pay.
+
+    enough: the least that the plan is worth, and may be missed by.
+    """
+    layers = zip(machine.layers, spreads, strict=True)
+    before = reach(machine, [layer.mean + widths.width(spread) for layer, spread in layers])
+    found = list[tuple[int, int]]()
+    for level, variance in enumerate(values.variance):
+        matter = before[level] + terms.most_from(level) >= enough
+        found += [(level, int(state)) for state in np.flatnonzero((variance > 0) & matter)]
+    return found
 
 
 def _unsure_ends(

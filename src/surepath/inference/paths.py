@@ -12,7 +12,7 @@ by carrying the Pareto front of (value, spread) backwards through the machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -272,12 +272,16 @@ def _trace(
     return Path(edges, end=state)
 
 
-def reach(machine: Automaton) -> list[FloatArray]:
-    """The most that can have been collected on the way to each state; [S] for each level."""
+def reach(machine: Automaton, rewards: Sequence[FloatArray] | None = None) -> list[FloatArray]:
+    """The most that can have been collected on the way to each state; [S] for each level.
+
+    rewards: of every edge, [S, A] for each level, where it is not what they pay on average.
+    """
+    paid = rewards or [layer.mean for layer in machine.layers]
     best = [np.full(len(layer.prefixes), -np.inf) for layer in machine.layers]
     best[0][0] = 0.0
     for level, layer in enumerate(machine.layers[:-1]):
-        arrive = best[level][:, None] + layer.mean
+        arrive = best[level][:, None] + paid[level]
         known = layer.target != UNKNOWN
         np.maximum.at(best[level + 1], layer.target[known], arrive[known])
     return best

@@ -101,13 +101,14 @@ class Terms:
         return self.separation == EXACT
 
     @property
-    def first_readings(self) -> int:
-        """Of every edge, before anything is decided."""
+    def first_readings(self) -> list[int]:
+        """Of every edge of each level, before anything is decided."""
         if self.exact:
-            return 1
+            return [1] * self.shape.horizon
         if not self.shape.merges:
-            return TUNING.first_on_tree
-        return TUNING.first_symbols if self.shape.symbols else TUNING.first_readings
+            return [TUNING.first_on_tree] * self.shape.horizon
+        some = TUNING.first_symbols if self.shape.symbols else TUNING.first_readings
+        return [some] * (self.shape.horizon - 1) + [TUNING.first_on_tree]
 
     @property
     def merge_readings(self) -> int:

@@ -251,6 +251,11 @@ class Tuning:
     first_on_tree: int = _cost(
         2, "The same where no two prefixes are taken for one: only what is paid has to be known."
     )
+    worth_a_round: float = _cost(
+        0.05,
+        "Share of a run's episodes that is worth a round: fewer first readings are asked for beside "
+        "all else, and so many states are tried together where they promise the same.",
+    )
     tree_at_first: int = _cost(
         64,
         "Action sequences up to which a run begins without merging: to read all of them takes "

@@ -65,23 +65,6 @@ def estimate(
     return Values(q[::-1], variance[::-1])
 
 
-def shortage(machine: Automaton, least: int) -> list[FloatArray]:
-    """How many readings each edge is short of; [S, A] for each level."""
-    short = [np.maximum(least - layer.count, 0.0) for layer in machine.layers]
-    for part, layer in zip(short, machine.layers, strict=True):
-        if layer.points is not None:
-            tried = layer.expanded
-            # Those already tried, then those read most.
-            order = np.lexsort((-layer.count.sum(axis=1), ~tried))
-            part[order[max(int(tried.sum()), TUNING.least_points) :]] = 0.0
-    return short
-
-
-def missing(machine: Automaton, least: int) -> bool:
-    """Whether some edge that has to be read has fewer than `least` readings."""
-    return any(bool(part.any()) for part in shortage(machine, least))
-
-
 class _Predicted(NamedTuple):
     inside: NDArray[np.bool_]  # [m], which of the others can be predicted
     values: FloatArray  # [k, A], of these

@@ -24,7 +24,7 @@ from surepath.system import Declared, Summarising
 from surepath.theory.schedule import Schedule
 from surepath.validate import plain
 
-ENGINE = 11
+ENGINE = 12
 """Which version of surepath decides, from the same call, what is asked for and which noise it has.
 Raised by every change after which a run goes another way. Journals from before there was a number
 are of version 1. Journals of an older version are read, exported and, as far as their episodes go,

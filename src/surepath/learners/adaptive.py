@@ -27,6 +27,7 @@ import numpy as np
 
 from surepath.features import Features
 from surepath.features.growing import Growing
+from surepath.inference.coverage import missing
 from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
@@ -36,7 +37,6 @@ from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
 from surepath.inference.tuning import TUNING
-from surepath.inference.values import missing
 from surepath.journal.course import Purpose
 from surepath.learners.ahead import Asked, Wanted, episodes_of, filled, merged, parts
 from surepath.learners.audit import Auditor
@@ -279,12 +279,31 @@ class Adaptive(Asking):
         return judged
 
     def _wanted(self, judged: Judgement) -> Asked:
-        machine = judged.machine
-        first, merges = self.terms.first_readings, self.terms.shape.merges
-        if missing(machine, first):
-            return {Purpose.EXPLORE: cover(machine, first, self._choices, merges=merges)}
+        """What is short of readings comes first; where that is little, beside all else."""
+        short = self._cover(judged.machine)
+        few = episodes_of(short) <= self._worth_a_round
+        if short and not (few and judged.complete and not judged.settled):
+            return {Purpose.EXPLORE: short}
+        found = self._wanted_by(judged)
+        return {**found, Purpose.EXPLORE: short + found.get(Purpose.EXPLORE, [])}
+
+    @property
+    def _worth_a_round(self) -> int:
+        """Episodes: a round judges everything anew, whatever it is for."""
+        return int(TUNING.worth_a_round * self.root.count)
+
+    def _cover(self, machine: Automaton) -> list[Wanted]:
+        """The first readings of every edge that has to have them."""
+        first, most_from = self.terms.first_readings, self.terms.most_from
+        if not missing(machine, first, most_from):
+            return []
+        return cover(machine, first, most_from, self._choices, merges=self.terms.shape.merges)
+
+    def _wanted_by(self, judged: Judgement) -> Asked:
+        """What the judgement leaves open."""
         if len(judged.plan.edges) < self.horizon:
-            return {Purpose.EXPLORE: explore(judged, first, self._at_once)}
+            at_once = max(self._at_once, self._worth_a_round)
+            return {Purpose.EXPLORE: explore(judged, self.terms.first_readings, at_once)}
         if self.dependence.hopeless:
             return {}
         doubtful = [each for each in judged.open if each.growth > TUNING.doubtful]
@@ -364,20 +383,27 @@ class Adaptive(Asking):
         self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
     def _expand(self, machine: Automaton, level: int, state: int) -> list[Wanted]:
-        return expand(machine, level, state, self.terms.first_readings)
+        return expand(machine, level, state, self.terms.first_readings[level])
 
     def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[Wanted]:
-        if challenger.guessed >= TUNING.mostly_guessed:
-            level = challenger.level + len(challenger.path.edges)
-            return self._expand(judged.machine, level, challenger.path.end)
-        growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
         readings = sharpen(
             judged.machine, judged.plan, challenger, judged.spreads, judged.shortfalls
         )
+        stop = challenger.level + len(challenger.path.edges)
+        if stop < self.horizon:
+            trying = self._expand(judged.machine, stop, challenger.path.end)
+            settling = challenger.growth * self._steps(readings)
+            taken_for_the_most = not challenger.guessed and self._steps(trying) < settling
+            if taken_for_the_most or challenger.guessed >= TUNING.mostly_guessed:
+                return trying
+        growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
         return [
             (actions, max(TUNING.least_request, math.ceil(growth * count)))
             for actions, count in readings
         ]
+
+    def _steps(self, wanted: Sequence[Wanted]) -> int:
+        return sum(count * steps_of(actions, self.horizon) for actions, count in wanted)
 
     def status(self) -> dict[str, str]:
         return log_cells(self.round())

@@ -22,12 +22,17 @@ from surepath.inference.tuning import TUNING
 from surepath.learners.next_readings import sharpen
 from surepath.learners.settling import Need, together
 from surepath.readings.trie import Node
-from surepath.system import FloatArray
+from surepath.system import Actions, FloatArray
 
 MOST_LEAVES = 2**11
 """Sequences of a system of which the tree is considered: its judgement then takes a second."""
 
-TREE_IS_CHEAPER = "trying every sequence takes fewer episodes than telling states apart"
+BY_FAR = 4
+"""So many times cheaper has to be what a run goes over to. What is foreseen of the tree is too low
+by two to seven times where sequences are close, because the best of many estimates is too high; and
+the machine rests on more, and what it rests on is checked at some cost."""
+
+TREE_IS_CHEAPER = "trying every sequence takes far fewer episodes than telling states apart"
 MACHINE_IS_CHEAPER = "telling states apart takes far fewer episodes than trying every sequence"
 
 
@@ -67,16 +72,31 @@ class TreeOrMachine:
         found = judge(root, machine)
         if not found.whole or not _machine_is_cheaper(found, machine, root):
             return None
-        return machine, MACHINE_IS_CHEAPER
+        # What takes for one state what is not may be quick, and wrong: not where the tree knows.
+        return None if _loses(judged, found.plan.actions, terms) else (machine, MACHINE_IS_CHEAPER)
 
 
 def _tree_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
-    return tree_episodes(judged, terms, root) < machine_episodes(judged, root)
+    return BY_FAR * tree_episodes(judged, terms, root) < machine_episodes(judged, root)
 
 
 def _machine_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
-    """By far, because it rests on more and what it rests on is checked at some cost."""
-    return machine_episodes(judged, root) < tree_episodes(judged, terms, root) / 2
+    return BY_FAR * machine_episodes(judged, root) < tree_episodes(judged, terms, root)
+
+
+def _loses(tree: Judgement, actions: Actions, terms: Terms) -> bool:
+    """Whether a sequence is worse than the plan, by what was read on its own prefixes."""
+    lead = spread = 0.0
+    state = 0
+    for level, (action, own) in enumerate(zip(actions, tree.plan.edges, strict=True)):
+        layer, edge = tree.machine.layers[level], (state, action)
+        if state == UNKNOWN or not layer.count[edge]:
+            return False
+        if edge != own:
+            lead += float(layer.mean[own] - layer.mean[edge])
+            spread += float(tree.shortfalls[level][own] + tree.spreads[level][edge])
+        state = int(layer.target[edge])
+    return lead > float(Calibrated.under(terms).width(np.array(spread)))
 
 
 def machine_episodes(judged: Judgement, root: Node) -> float:
@@ -93,24 +113,36 @@ def machine_episodes(judged: Judgement, root: Node) -> float:
 def tree_episodes(judged: Judgement, terms: Terms, root: Node) -> float:
     """Further episodes until every sequence is ruled out by what was read on its own prefixes.
 
-    An edge of the tree is read by all sequences that pass it. So the last edges are what costs:
-    each is read until its noise is small beside what the sequence loses.
+    A sequence is by what it is worth itself, or, with all that begin alike, by the most that can be
+    earned after that beginning. An edge of the tree is read by all sequences that pass it. So the
+    last edges are what costs: each is read until its noise is small beside what is lost there.
     """
-    value, variance = _sequences(judged, terms)
+    levels, read = _prefixes(judged, terms), _read(judged.machine, root)
+    value, variance = levels[-1]
     best, strength = int(value.argmax()), Calibrated.under(terms).strength
     lost = np.maximum(value[best] - value, judged.tolerance)
-    needed = np.maximum(2 * strength * variance / lost**2, terms.first_readings)
+    needed = np.maximum(2 * strength * variance / lost**2, terms.first_readings[-1])
     needed[best] = np.delete(needed, best).max(initial=0.0)
-    return float(np.maximum(needed - _read(judged.machine, root), 0.0).sum())
+    cost = np.maximum(needed - read[-1], 0.0)
+    for length in range(len(levels) - 1, 0, -1):
+        each = cost.reshape(len(read[length - 1]), -1).sum(axis=1)
+        so_far, variance = levels[length - 1]
+        lost = value[best] - so_far - terms.most_from(length)
+        clear = lost > judged.tolerance
+        together = np.full(len(each), np.inf)
+        together[clear] = 2 * strength * variance[clear] / lost[clear] ** 2
+        cost = np.minimum(each, np.maximum(together - read[length - 1], 0.0))
+    return float(cost.sum())
 
 
-def _sequences(judged: Judgement, terms: Terms) -> tuple[FloatArray, FloatArray]:
-    """What every whole sequence is worth, and its noise, in the order of its actions.
+def _prefixes(judged: Judgement, terms: Terms) -> list[tuple[FloatArray, FloatArray]]:
+    """What every prefix pays, and its noise, in the order of its actions; for each length.
 
     The noise of one reading of its last edge, and of edges above it in shares: those are read by
     more sequences. What is only predicted pays as is predicted and is as noisy as can be.
     """
     state, value, variance = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1)
+    found = list[tuple[FloatArray, FloatArray]]()
     for level, layer in enumerate(judged.machine.layers):
         known = (state != UNKNOWN) & layer.expanded[state]
         mean, noise = np.zeros((len(state), layer.n_actions)), terms.reward_noise**2
@@ -122,19 +154,23 @@ def _sequences(judged: Judgement, terms: Terms) -> tuple[FloatArray, FloatArray]
         value = (value[:, None] + mean).ravel()
         variance = (variance[:, None] / layer.n_actions + own).ravel()
         state = np.where(known[:, None], layer.target[state], UNKNOWN).ravel()
-    return value, variance
+        found.append((value, variance))
+    return found
 
 
-def _read(machine: Automaton, root: Node) -> FloatArray:
-    """How often every whole sequence was run, in the order of its actions."""
-    counts = np.zeros([layer.n_actions for layer in machine.layers])
+def _read(machine: Automaton, root: Node) -> list[FloatArray]:
+    """How often every prefix was run, in the order of its actions; for each length."""
+    found = list[FloatArray]()
+    shape = [layer.n_actions for layer in machine.layers]
     level: list[tuple[Node, tuple[int, ...]]] = [(root, ())]
-    for _ in machine.layers:
+    for length in range(1, machine.horizon + 1):
         level = [
             (child, (*taken, action))
             for node, taken in level
             for action, child in node.children.items()
         ]
-    for node, taken in level:
-        counts[taken] = node.rewards.count
-    return counts.ravel()
+        counts = np.zeros(shape[:length])
+        for node, taken in level:
+            counts[taken] = node.rewards.count
+        found.append(counts.ravel())
+    return found

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from surepath.inference.coverage import shortage
 from surepath.inference.judgement import Judgement
 from surepath.inference.paths import Challenger, Path, Spreads, reach
 from surepath.inference.states import UNKNOWN, Automaton, Edge
 from surepath.inference.tuning import TUNING
-from surepath.inference.values import shortage
 from surepath.readings.trie import Node
 from surepath.system import Actions, FloatArray, steps_of
 
@@ -20,9 +20,14 @@ Place: TypeAlias = tuple[int, Edge]
 
 
 def cover(
-    machine: Automaton, least: int, rng: np.random.Generator, *, merges: bool = True
+    machine: Automaton,
+    least: Sequence[int],
+    most_from: Callable[[int], float],
+    rng: np.random.Generator,
+    *,
+    merges: bool = True,
 ) -> list[tuple[Actions, int]]:
-    """Sequences and counts that give every edge `least` readings, several edges at a time.
+    """Sequences and counts that give every edge the `least` of its level, several at a time.
 
     Of a level with many states, only as many are covered as it takes to predict the rest.
 
@@ -31,7 +36,7 @@ def cover(
     it only probably passes counts as read too: what is short after all is seen when it was run.
     merges: whether prefixes may be one state; else what nobody has taken leads nowhere known.
     """
-    short = shortage(machine, least)
+    short = shortage(machine, least, most_from)
     gains = Gains(machine, short)
     wanted = list[tuple[Actions, int]]()
     for level, layer in enumerate(machine.layers):
@@ -220,7 +225,7 @@ def sharpen(
     return [(best.actions, best.readings)]
 
 
-def explore(judged: Judgement, first: int, at_once: int) -> list[tuple[Actions, int]]:
+def explore(judged: Judgement, first: Sequence[int], at_once: int) -> list[tuple[Actions, int]]:
     """Expand where the best path ends, and a few states that promise as much."""
     machine, level = judged.machine, len(judged.plan.edges)
     expanded = machine.layers[level].expanded
@@ -228,11 +233,13 @@ def explore(judged: Judgement, first: int, at_once: int) -> list[tuple[Actions, 
     as_good = promise >= promise[judged.plan.end] - judged.tolerance
     order = np.argsort(-promise, kind="stable")
     others = [int(state) for state in order if as_good[state] and not expanded[state]]
-    room = at_once // (machine.layers[level].n_actions * first)
+    room = at_once // (machine.layers[level].n_actions * first[level])
     most = max(1, int(TUNING.expanded_at_once * expanded.sum()), room)
     chosen = dict.fromkeys([judged.plan.end, *others])
     return [
-        request for state in list(chosen)[:most] for request in expand(machine, level, state, first)
+        request
+        for state in list(chosen)[:most]
+        for request in expand(machine, level, state, first[level])
     ]
 
 

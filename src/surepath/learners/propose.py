@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepath.inference.judgement import Judgement
 from surepath.inference.paths import reach
 from surepath.inference.proposal import Proposal, Role, Route, Rules, Sums
-from surepath.inference.states import Automaton, Edge, Layer
+from surepath.inference.states import UNKNOWN, Automaton, Edge, Layer
 from surepath.readings.digests import Cloud
 from surepath.system import FloatArray
 
@@ -76,7 +77,8 @@ def _draw_level(
         for edge in here:
             drawn.add((level, edge), Role.ENDS)
         return {}
-    top = _led_on_top(judged, level, rules) >= lead
+    # What was not tried is worth the most there is to the judgement too.
+    top = (_led_on_top(judged, level, rules) >= lead) | ~_tried(judged, level)
     top[judged.plan.edges[level]] = False
     followed = [edge for edge in here if not top[edge]]
     founders = _founders(layer, followed, judged.plan.edges[level])
@@ -98,7 +100,7 @@ def _least_lead(judged: Judgement) -> float:
     for level in range(machine.horizon - 1, -1, -1):
         layer = machine.layers[level]
         total = layer.mean + (after[layer.target] if level + 1 < machine.horizon else 0.0)
-        after = total.max(axis=1)
+        after = np.where(layer.expanded, total.max(axis=1), judged.values.best(level))
         others = before[level][:, None] + total
         others[judged.plan.edges[level]] = -np.inf
         least = min(least, judged.value - float(others.max()))
@@ -113,6 +115,12 @@ def _led_on_top(judged: Judgement, level: int, rules: Rules) -> FloatArray:
     before = reach(judged.machine)[level][:, None]
     most = (judged.machine.horizon - level - 1) * rules.rewards[1]
     return judged.value - (before + layer.mean + most) + judged.tolerance
+
+
+def _tried(judged: Judgement, level: int) -> NDArray[np.bool_]:
+    """[S, A], whether the states that edges lead to were tried."""
+    target = judged.machine.layers[level].target
+    return (target != UNKNOWN) & judged.machine.layers[level + 1].expanded[target]
 
 
 def _founders(layer: Layer, edges: list[Edge], plan: Edge) -> dict[int, Edge]:
