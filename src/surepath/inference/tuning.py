@@ -253,8 +253,8 @@ class Tuning:
     )
     worth_a_round: float = _cost(
         0.05,
-        "Share of a run's episodes that is worth a round: fewer first readings are asked for beside "
-        "all else, and so many states are tried together where they promise the same.",
+        "Share of a run's episodes that is worth a round: fewer first readings are asked for "
+        "beside all else, and so many states are tried together where they promise the same.",
     )
     tree_at_first: int = _cost(
         64,
