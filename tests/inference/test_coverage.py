@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 import surepath
-from machines import random_machine
+from machines import random_machine, read_trie, shape_of
 from playing import learner_for, play
+from surepath.builtin_problems.finite import Dynamics
+from surepath.builtin_problems.tabular import Tabular
 from surepath.inference.coverage import missing, shortage, worth_trying
+from surepath.inference.judgement import judge
 from surepath.inference.paths import reach
 from surepath.inference.states import UNKNOWN
+from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
+from surepath.readings.trie import Node
 
 
 def unbounded(level: int) -> float:
@@ -93,10 +98,43 @@ def test_a_state_that_was_tried_gets_its_readings_whatever_it_promises() -> None
     assert all((part == 1.0).all() for part in shortage(machine, [6] * 4, lambda _: 0.0))
 
 
+def two_levels(first: tuple[float, float], after: tuple[float, float]) -> tuple[Node, Terms]:
+    """Read 400 times: both first actions, and what follows the first of them."""
+    rewards = np.array([[first, (0, 0)], [after, (1.0, 1.0)]])
+    transitions = np.array([[[0, 1], [0, 0]], [[0, 0], [0, 0]]])
+    problem = Tabular(Dynamics(transitions, rewards), np.array([np.eye(2)] * 2))
+    root = read_trie(problem, 400, np.random.default_rng(0), [(0, 0), (0, 1), (1,)])
+    terms = Terms(shape_of(problem), "calibrated", 0.05, None, 0.1, reward_range=(0.0, 1.0))
+    return root, terms.tree()
+
+
 def test_what_could_not_matter_is_left_alone() -> None:
-    """Two of three first actions pay nothing: what follows them cannot make up for it."""
-    problem = surepath.make("lotteries", horizon=3, seed=0)
-    assert problem.oracle.unique
+    """Nothing after the second action could make up for it: what was not tried is no question."""
+    root, terms = two_levels((0.9, 0.1), (0.8, 0.2))
+    judged = judge(root, terms)
+    assert not judged.machine.layers[1].expanded.all()
+    assert not missing(judged.machine, [400, 400], terms.most_from)
+    assert judged.plan.actions == (0, 0)
+    assert judged.settled
+    assert not judged.predicted
+
+
+def test_what_could_matter_is_asked_for() -> None:
+    """The second action pays a little less, and what follows it may pay more."""
+    root, terms = two_levels((0.5, 0.4), (0.8, 0.2))
+    judged = judge(root, terms)
+    assert not judged.complete
+    assert shortage(judged.machine, [1, 2], terms.most_from)[1].tolist() == [[0, 0], [2, 2]]
+
+
+def test_what_only_seems_not_to_matter_stays_a_question() -> None:
+    """It is not tried at first; but what is paid on the way is not known well enough for that."""
+    root, terms = two_levels((1.0, 0.65), (0.8, 0.2))
+    surer = replace(terms, delta=1e-12)
+    judged = judge(root, surer)
+    assert not missing(judged.machine, [1, 1], surer.most_from)
+    (challenger,) = judged.open
+    assert (challenger.action, challenger.level, challenger.path.end) == (1, 0, 1)
 
 
 @pytest.mark.parametrize("seed", range(4))

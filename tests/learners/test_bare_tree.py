@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.judgement import judge
 from surepath.inference.terms import Terms
 from surepath.inference.tuning import TUNING
-from surepath.learners.bare_tree import MOST_LEAVES, TreeOrMachine, tree_episodes
+from surepath.learners.bare_tree import MOST_LEAVES, TreeOrMachine, loses, tree_episodes
 
 
 def terms_of(problem: Tabular, **options: Any) -> Terms:
@@ -68,8 +69,18 @@ def test_episodes_of_the_tree_are_foreseen_from_what_sequences_lose() -> None:
     assert tree_episodes(judged, terms, root) == 0
     few = read_trie(problem, 8, np.random.default_rng(0))
     foreseen = tree_episodes(judge(root, terms), terms, few)
-    expected = sum(max(each, terms.first_readings) - 8 for each in needed) + max(needed) - 8
+    expected = sum(max(each, TUNING.first_on_tree) - 8 for each in needed) + max(needed) - 8
     assert foreseen == pytest.approx(expected, rel=0.1)
+
+
+def test_what_the_tree_has_ruled_out_is_no_reason_to_leave_it() -> None:
+    problem = surepath.make("tabular", horizon=3, states=3, actions=2, observations=4, seed=0)
+    terms = terms_of(problem).tree()
+    worst, *_, second, best = sorted(product(range(2), repeat=3), key=problem.expected_return)
+    known = judge(read_trie(problem, 2000, np.random.default_rng(0)), terms)
+    assert [loses(known, each, terms) for each in (best, worst)] == [False, True]
+    hardly = judge(read_trie(problem, 2, np.random.default_rng(0)), terms)
+    assert not loses(hardly, second, terms)
 
 
 def test_a_run_goes_over_to_the_tree_where_states_are_hard_to_tell_apart() -> None:

@@ -51,4 +51,4 @@ def worth_trying(machine: Automaton, most_from: Callable[[int], float]) -> list[
     last = machine.layers[-1]
     whole = np.where(last.count > 0, before[-1][:, None] + last.mean, -np.inf)
     best = float(whole.max(initial=-np.inf))
-    return [promise + most_from(level) >= best for level, promise in enumerate(before)]
+    return [promise >= best - most_from(level) for level, promise in enumerate(before)]

@@ -239,7 +239,7 @@ def _predicted(
     before = reach(machine, [layer.mean + widths.width(spread) for layer, spread in layers])
     found = list[tuple[int, int]]()
     for level, variance in enumerate(values.variance):
-        matter = before[level] + terms.most_from(level) >= enough
+        matter = before[level] >= enough - terms.most_from(level)
         found += [(level, int(state)) for state in np.flatnonzero((variance > 0) & matter)]
     return found
 

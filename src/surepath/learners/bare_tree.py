@@ -73,7 +73,7 @@ class TreeOrMachine:
         if not found.whole or not _machine_is_cheaper(found, machine, root):
             return None
         # What takes for one state what is not may be quick, and wrong: not where the tree knows.
-        return None if _loses(judged, found.plan.actions, terms) else (machine, MACHINE_IS_CHEAPER)
+        return None if loses(judged, found.plan.actions, terms) else (machine, MACHINE_IS_CHEAPER)
 
 
 def _tree_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
@@ -84,7 +84,7 @@ def _machine_is_cheaper(judged: Judgement, terms: Terms, root: Node) -> bool:
     return BY_FAR * machine_episodes(judged, root) < tree_episodes(judged, terms, root)
 
 
-def _loses(tree: Judgement, actions: Actions, terms: Terms) -> bool:
+def loses(tree: Judgement, actions: Actions, terms: Terms) -> bool:
     """Whether a sequence is worse than the plan, by what was read on its own prefixes."""
     lead = spread = 0.0
     state = 0
