@@ -8,6 +8,7 @@ out is read then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -51,4 +52,9 @@ def worth_trying(machine: Automaton, most_from: Callable[[int], float]) -> list[
     last = machine.layers[-1]
     whole = np.where(last.count > 0, before[-1][:, None] + last.mean, -np.inf)
     best = float(whole.max(initial=-np.inf))
-    return [promise >= best - most_from(level) for level, promise in enumerate(before)]
+    return [may_come_to(each, most_from(level), best) for level, each in enumerate(before)]
+
+
+def may_come_to(paid: FloatArray, most: float, wanted: float) -> NDArray[np.bool_]:
+    """Whether what was paid on the way, and the most that can follow, may come to so much; [S]."""
+    return np.full(len(paid), True) if math.isinf(most) else paid + most >= wanted

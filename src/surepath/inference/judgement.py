@@ -14,7 +14,7 @@ import numpy as np
 
 from surepath.inference.alias import GoingOn, going_on
 from surepath.inference.consistency import Conflict, conflict
-from surepath.inference.coverage import missing
+from surepath.inference.coverage import may_come_to, missing
 from surepath.inference.guarantee_widths import Calibrated
 from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
 from surepath.inference.separation import Separation, ways_through
@@ -229,17 +229,17 @@ def _predicted(
     spreads: Spreads,
     widths: Calibrated,
     terms: Terms,
-    enough: float,
+    least: float,
 ) -> list[tuple[int, int]]:
     """States whose value is predicted, but for those that could not matter whatever they pay.
 
-    enough: the least that the plan is worth, and may be missed by.
+    least: that the plan is worth, less what it may fall short.
     """
     layers = zip(machine.layers, spreads, strict=True)
     before = reach(machine, [layer.mean + widths.width(spread) for layer, spread in layers])
     found = list[tuple[int, int]]()
     for level, variance in enumerate(values.variance):
-        matter = before[level] >= enough - terms.most_from(level)
+        matter = may_come_to(before[level], terms.most_from(level), least)
         found += [(level, int(state)) for state in np.flatnonzero((variance > 0) & matter)]
     return found
 

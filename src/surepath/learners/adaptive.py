@@ -5,15 +5,12 @@ Each round the readings so far are judged (`judge`), and what is open decides wh
 
 1. edges of the machine that were hardly read: several at a time, by sequences that pass many;
 2. states on the best path, or on a path that may be better, whose value is only predicted;
-3. paths that may still be better than the plan: the plan or its challenger, whichever narrows the
-   difference more for its cost;
-4. ends of edges that may be another state than they are taken for, where that could matter;
-5. prefixes that pay differently from others of their state.
+3. paths that may still be better than the plan, ends that may be another state than they are taken
+   for, and prefixes that pay differently from others of their state (`open_questions`);
+4. what has to be seen before a certificate.
 
-While the plan may well be another one, only what decides that is asked for: 3, or 4 and 5,
-whichever takes fewer episodes. Then all that is open is asked for at once, so that many can work on
-it; where more can than that takes, also what will probably be needed next (`ahead`). Whether
-prefixes are taken for one state at all is decided on the way (`bare_tree`).
+Where more episodes can run at once than that takes, what will probably be needed next is asked for
+too (`ahead`). Whether prefixes are taken for one state at all is decided on the way (`bare_tree`).
 """
 
 from __future__ import annotations
@@ -30,9 +27,9 @@ from surepath.features.growing import Growing
 from surepath.inference.coverage import missing
 from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
-from surepath.inference.judgement import Judgement, UnsureEnd, judge
+from surepath.inference.judgement import Judgement, judge
 from surepath.inference.merge_audit import own_walk, walks
-from surepath.inference.paths import Challenger, best_known
+from surepath.inference.paths import best_known
 from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
@@ -43,10 +40,9 @@ from surepath.learners.audit import Auditor
 from surepath.learners.bare_tree import TreeOrMachine
 from surepath.learners.base import Answer, Asking
 from surepath.learners.growth import Growth
-from surepath.learners.next_readings import cover, expand, explore, sharpen
+from surepath.learners.next_readings import cover, expand, explore
+from surepath.learners.open_questions import OpenQuestions
 from surepath.learners.scouting import Scout
-from surepath.learners.settling import Need, least_alike, once_more, together
-from surepath.learners.telling_apart import exactly
 from surepath.readings.embedding import CloudEmbedding
 from surepath.readings.trie import Node
 from surepath.results.adaptive_claim import levels
@@ -306,42 +302,8 @@ class Adaptive(Asking):
             return {Purpose.EXPLORE: explore(judged, self.terms.first_readings, at_once)}
         if self.dependence.hopeless:
             return {}
-        doubtful = [each for each in judged.open if each.growth > TUNING.doubtful]
-        if doubtful and not self.terms.exact:
-            return self._cheaper_first(judged, doubtful)
-        apart = self._tell_apart_all(judged, judged.open)
-        identify = self._identify(judged, judged.unsure_ends, apart)
-        found = {Purpose.TELL_APART: apart, Purpose.IDENTIFY: identify}
-        if any(found.values()):
-            return found
-        return {Purpose.CERTIFY: self._certify(judged)}
-
-    def _cheaper_first(self, judged: Judgement, doubtful: Sequence[Challenger]) -> Asked:
-        """While the plan may well be another one: what makes it so, or what the states are.
-
-        Whichever takes fewer episodes now: paths may be hard to tell apart because an end is taken
-        for another state than it is, and ends need not be known to find a good plan. Of the ends,
-        those that look least like what they are taken for: one that is another state is most
-        likely among them, and then what lies behind it is found.
-        """
-        found = {
-            Purpose.TELL_APART: self._tell_apart_all(judged, doubtful),
-            Purpose.IDENTIFY: self._identify(judged, least_alike(judged.unsure_ends), ()),
-        }
-        cost = {each: episodes_of(wanted) for each, wanted in found.items() if wanted}
-        purpose = min(cost, key=lambda each: cost[each])
-        return {purpose: found[purpose]}
-
-    def _tell_apart_all(self, judged: Judgement, several: Sequence[Challenger]) -> list[Wanted]:
-        wanted = [each for one in several for each in self._tell_apart(judged, one)]
-        return exactly(judged, wanted, self.terms) if self.terms.exact else wanted
-
-    def _identify(
-        self, judged: Judgement, ends: Sequence[UnsureEnd], ran: Sequence[Wanted]
-    ) -> list[Wanted]:
-        """Readings that say which state an edge leads to, or a prefix is."""
-        needs = [Need(each.level, each.read, each.onwards, each.more) for each in ends]
-        return together(judged.machine, self.root, needs, ran) + once_more(judged, self.root)
+        found = OpenQuestions(judged, self.terms, self.root).wanted()
+        return found or {Purpose.CERTIFY: self._certify(judged)}
 
     def _certify(self, judged: Judgement, *, drawn: bool = True) -> list[Wanted]:
         """What is still to be seen before a plan is certified that nothing speaks against.
@@ -352,8 +314,8 @@ class Adaptive(Asking):
         if not wanted and self._audits_merges:
             wanted += walks(judged, self.usage.episodes, self.terms)
         if drawn and not wanted and judged.predicted:
-            for place in self.auditor.wanted(judged, self.terms, self.root):
-                wanted += self._expand(judged.machine, *place)
+            for level, state in self.auditor.wanted(judged, self.terms, self.root):
+                wanted += expand(judged.machine, level, state, self.terms.first_readings[level])
         return wanted
 
     def _judged(self) -> Judgement:
@@ -381,29 +343,6 @@ class Adaptive(Asking):
         self.incumbent = judged.plan.actions
         self.value = judged.value
         self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
-
-    def _expand(self, machine: Automaton, level: int, state: int) -> list[Wanted]:
-        return expand(machine, level, state, self.terms.first_readings[level])
-
-    def _tell_apart(self, judged: Judgement, challenger: Challenger) -> list[Wanted]:
-        readings = sharpen(
-            judged.machine, judged.plan, challenger, judged.spreads, judged.shortfalls
-        )
-        stop = challenger.level + len(challenger.path.edges)
-        if stop < self.horizon:
-            trying = self._expand(judged.machine, stop, challenger.path.end)
-            settling = challenger.growth * self._steps(readings)
-            taken_for_the_most = not challenger.guessed and self._steps(trying) < settling
-            if taken_for_the_most or challenger.guessed >= TUNING.mostly_guessed:
-                return trying
-        growth = min(max(challenger.growth, TUNING.least_growth), TUNING.most_growth)
-        return [
-            (actions, max(TUNING.least_request, math.ceil(growth * count)))
-            for actions, count in readings
-        ]
-
-    def _steps(self, wanted: Sequence[Wanted]) -> int:
-        return sum(count * steps_of(actions, self.horizon) for actions, count in wanted)
 
     def status(self) -> dict[str, str]:
         return log_cells(self.round())
