@@ -76,7 +76,8 @@ def test_what_turns_out_to_be_a_state_of_its_own_was_followed(
 
     monkeypatch.setattr(adaptive, "walks", noted)
     found = [
-        surepath.learn(surepath.make("continuous", seed=seed), seed=seed) for seed in range(1, 6)
+        surepath.learn(surepath.make("continuous", seed=seed), seed=seed, future=1)
+        for seed in range(1, 6)
     ]
     assert all(run.certified for run in found)
     episodes = sum(run.episodes for run in found)
