@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from surepath.prepare.start import start
 from surepath.results.verify import verify
 from surepath.run.driver import drive
 from surepath.run.runner import Runner
+from surepath.system import Actions
 
 Data = dict[str, Any]
 
@@ -83,15 +85,23 @@ def test_a_plan_that_is_known_in_part_agrees_with_its_readings(tmp_path: Path) -
     problem, partly = surepath.make("continuous", seed=1), list[int]()
     learner = start(Call.of(problem, future=1)).learner  # no sequences first
     assert isinstance(learner, Adaptive)
+    known = list[Actions]()
 
     def watch(_: Asking) -> None:
         if learner.judgement is not None and len(learner.judgement.plan.edges) < problem.horizon:
             partly.append(learner.usage.episodes)
+            known.append(learner.incumbent)
 
     drive(learner, Runner(problem, 0), budget=3000, watch=watch)
     assert partly
+    assert set(map(len, known)) == {problem.horizon}
+    # Not the beginning of a plan that ends where nobody has been, and zeros: what is known.
+    assert min(problem.expected_return(each) for each in known) > problem.oracle.value / 2
     result = surepath.learn(problem, future=1, budget=partly[0])
     assert not result.certified
+    assert result.actions == known[0]
+    assert math.isnan(result.value)
+    assert result.certificate.levels == ()
     assert verify(saved(tmp_path, result)).differences == ()
 
 

@@ -16,7 +16,15 @@ from surepath.inference.alias import GoingOn, going_on
 from surepath.inference.consistency import Conflict, conflict
 from surepath.inference.coverage import may_come_to, missing
 from surepath.inference.guarantee_widths import Calibrated
-from surepath.inference.paths import Challenger, Path, Spreads, best_path, challengers, reach
+from surepath.inference.paths import (
+    Challenger,
+    Path,
+    Spreads,
+    best_known,
+    best_path,
+    challengers,
+    reach,
+)
 from surepath.inference.separation import Separation, ways_through
 from surepath.inference.states import Automaton, Edge, Sorting, derive
 from surepath.inference.terms import Terms
@@ -95,6 +103,16 @@ class Judgement:
             tolerance=math.nan,
             whole=False,
         )
+
+    @property
+    def known(self) -> Actions:
+        """The best that is known: the plan, where it does not end at what nobody has tried."""
+        return self.plan.actions if self.whole else best_known(self.machine)
+
+    @property
+    def worth(self) -> float:
+        """Estimate of the value of a whole plan; NaN where there is none."""
+        return self.value if self.whole else math.nan
 
     @property
     def open(self) -> list[Challenger]:

@@ -29,7 +29,6 @@ from surepath.inference.drift import Drift
 from surepath.inference.independence import Dependence
 from surepath.inference.judgement import Judgement, judge
 from surepath.inference.merge_audit import own_walk, walks
-from surepath.inference.paths import best_known
 from surepath.inference.states import Automaton, columns_of
 from surepath.inference.terms import Terms
 from surepath.inference.threads import one_thread
@@ -271,7 +270,7 @@ class Adaptive(Asking):
             self._note(judged)
         else:
             self.judgement, self.value = None, None
-            self.incumbent = best_known(judged.machine)
+        self.incumbent = judged.known
         return judged
 
     def _wanted(self, judged: Judgement) -> Asked:
@@ -340,8 +339,7 @@ class Adaptive(Asking):
 
     def _note(self, judged: Judgement) -> None:
         self.judgement = judged
-        self.incumbent = judged.plan.actions
-        self.value = judged.value
+        self.value = judged.value if judged.whole else None
         self.usage.expansions, self.usage.covered = tried_by_level(judged.machine)
 
     def status(self) -> dict[str, str]:

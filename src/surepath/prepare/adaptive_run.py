@@ -58,11 +58,11 @@ class AdaptiveRun:
         doubts += growth.doubts(judged.machine) if growth else ()
         known, usage = learner.known, learner.usage
         if judged.complete:  # the learner may not have judged what it was told last
-            known, tried = judged.plan.actions, tried_by_level(judged.machine)
+            known, tried = judged.known, tried_by_level(judged.machine)
             usage = replace(usage, expansions=tried[0], covered=tried[1])
         return Result(
             actions=known + (0,) * (terms.shape.horizon - len(known)),
-            value=judged.value,
+            value=judged.worth,
             interval=terms.return_range if doubts else interval(judged, terms),
             certificate=conclude(
                 judged,

@@ -217,12 +217,12 @@ class ProvedRun:
             + learner.notes(),
             warnings=tuple(warning for test in tests if (warning := test.warning())),
         )
-        known = judged.plan.actions if judged.complete else proposer.known
+        known = judged.known if judged.complete else proposer.known
         if attempt is not None:
             known = attempt.proposal.plan
         return Result(
             actions=known + (0,) * (terms.shape.horizon - len(known)),
-            value=judged.value if attempt is None else attempt.value,
+            value=judged.worth if attempt is None else attempt.value,
             interval=terms.return_range if doubts else proved_interval(attempt, judged, terms),
             certificate=certificate,
             usage=learner.usage,

@@ -233,7 +233,9 @@ def _for_one(judged: Judgement, challenger: Challenger) -> float:
 
 
 def levels(judged: Judgement) -> tuple[Level, ...]:
-    """What each action of the plan rests on."""
+    """What each action of the plan rests on; nothing, while there is no whole plan."""
+    if not judged.whole:
+        return ()
     return tuple(
         _level(judged, level, state, action)
         for level, (state, action) in enumerate(judged.plan.edges)

@@ -212,14 +212,15 @@ def _without_mishaps(data: Mapping[str, Any]) -> dict[str, Any]:
 def _plan_and_value(judged: Judgement, terms: Terms, result: Result) -> tuple[str, ...]:
     """Where plan, value or interval are not what the readings show."""
     found: list[str] = []
-    plan = judged.plan.actions
+    plan = judged.known
     rest = (0,) * (terms.shape.horizon - len(plan))
     decided = plan + rest if judged.complete else result.actions[: terms.shape.horizon]
     if decided != result.actions or len(decided) != terms.shape.horizon:
         found.append(f"the readings make {plan + rest} the plan")
-    same = judged.value == result.value or (math.isnan(judged.value) and math.isnan(result.value))
+    worth = judged.worth
+    same = worth == result.value or (math.isnan(worth) and math.isnan(result.value))
     if not same:
-        found.append(f"the file says value {result.value}, its readings show {judged.value}")
+        found.append(f"the file says value {result.value}, its readings show {worth}")
     shown = terms.return_range if result.certificate.doubts else interval(judged, terms)
     if shown != result.interval:
         found.append(f"the file says interval {result.interval}, its readings show {shown}")
