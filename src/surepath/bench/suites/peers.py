@@ -63,7 +63,7 @@ class Contest:
 CONTESTS = (
     Contest("lock H=10", lock(10), 50_000),
     Contest("lock H=20", lock(20), 150_000),
-    Contest("lock H=40", lock(40), 300_000),
+    Contest("lock H=40", lock(40), 600_000),
     Contest(
         "tabular",
         Instance("tabular", {"horizon": 8, "states": 5, "actions": 3, "observations": 8}),
