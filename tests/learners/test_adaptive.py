@@ -16,8 +16,11 @@ from machines import Raw
 from playing import learner_for, play, small
 from surepath.builtin_problems import Problem
 from surepath.errors import InputError
+from surepath.inference.coverage import missing
 from surepath.inference.judgement import Judgement, UnsureEnd, judge
+from surepath.journal.course import Purpose
 from surepath.learners.adaptive import Adaptive
+from surepath.learners.base import Asking
 from surepath.learners.settling import least_alike
 from surepath.prepare.adaptive_run import AdaptiveRun
 from surepath.prepare.call import Call
@@ -252,3 +255,22 @@ def test_while_the_plan_is_doubtful_the_ends_that_look_least_alike_are_read() ->
     assert [end.level for end in least_alike(ends)] == [2, 5]
     assert [end.level for end in least_alike(ends[:1])] == [0]  # one at least
     assert least_alike([]) == []
+
+
+def test_first_readings_that_are_few_take_no_round_of_their_own() -> None:
+    problem, beside = surepath.make("tabular", horizon=6, states=6, actions=3, seed=1), list[bool]()
+    learner = learner_for(problem)
+
+    def watch(_: Asking) -> None:
+        judged, terms = learner.judgement, learner.terms
+        if judged is None or not judged.whole or judged.settled:
+            return
+        if missing(judged.machine, terms.first_readings, terms.most_from):
+            asked = learner.ask()
+            few = sum(request.count for request in asked) <= 0.05 * learner.usage.episodes
+            purposes = {learner.purpose(request) for request in asked}
+            beside.append(purposes != {Purpose.EXPLORE} or not few)
+
+    drive(learner, Runner(problem, 0), watch=watch)
+    assert beside
+    assert all(beside)
