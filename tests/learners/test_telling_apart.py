@@ -16,7 +16,7 @@ from surepath.inference.merge_audit import walks
 from surepath.inference.states import Shape
 from surepath.inference.terms import EXACT, SEPARATION, Terms
 from surepath.inference.tuning import TUNING
-from surepath.learners import adaptive, telling_apart
+from surepath.learners import open_questions, telling_apart
 from surepath.learners.ahead import Wanted
 from surepath.system import Actions, Episodes
 
@@ -86,7 +86,7 @@ def calls() -> list[Call]:
         return asked
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adaptive, "exactly", noted)
+        patch.setattr(open_questions, "exactly", noted)
         assert learned(Orders(0), 0).certified
     return made
 
